@@ -154,7 +154,7 @@ def sparse(number: int) -> None:
     print("\n| known of a topic | measure | tau | tau_AP | significant pairs | lost | reversed |")
     print("|---|---|---|---|---|---|---|")
     for how in (None, "s5"):
-        for one in quality.sparse(
+        for one in quality.sparse_judgments(
             full, made, (1, 2, 5), measures=("AP", "nDCG@10", "P@10", "RR"), found_by_run=how
         ):
             told = "first of one system" if how else "at random"

@@ -76,7 +76,7 @@ def fits(names: dict[str, Any]) -> vega.Spec:
                 ],
             }
         )
-    return vega.whole(hconcat=panels, background="white")
+    return vega.assemble_spec(hconcat=panels, background="white")
 
 
 def main() -> None:

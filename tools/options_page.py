@@ -10,7 +10,7 @@ from calipers.evaluation.availability import (
     ENGINE_REASONS,
     OPTIONS,
     ROW_REASONS,
-    cell,
+    get_availability,
 )
 from calipers.evaluation.tasks import TASKS
 
@@ -41,7 +41,7 @@ def table(engines: dict[str, str]) -> tuple[list[str], dict[str, list[str]]]:
     for option in OPTIONS:
         said = []
         for name, engine in engines.items():
-            found = cell(TASKS[name], option, engine)
+            found = get_availability(TASKS[name], option, engine)
             if found.reason:
                 reasons.setdefault(found.reason, []).append(f"`{option}` of {name}")
                 place = list(reasons).index(found.reason) + 1

@@ -28,7 +28,7 @@ from calipers.evaluation.tasks import (
     OPTIONS,
     SHARED_COLUMNS,
     TASKS,
-    engine_of,
+    engine_argument,
 )
 from calipers.learning import parameters as learning
 
@@ -144,7 +144,7 @@ def of_task(task: Task) -> tuple[Given, list[str]]:
     tasks."""
     given: dict[str, Column | Argument] = {DATA.name: DATA} if task.table == DATA.name else {}
     given |= {name: OPTIONS[name] for name in task.options if name != "states"}
-    engine = engine_of(task)
+    engine = engine_argument(task)
     if engine is not None:
         given["engine"] = engine
     own = {one.name: one for one in (*task.columns, *task.python_only, *task.arguments)}

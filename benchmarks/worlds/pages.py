@@ -13,7 +13,7 @@ from scipy import special
 
 import calipers as cal
 from calipers.findings.rules import ADJUSTED_P
-from calipers.report.headlines import headlines, others, primary_differences
+from calipers.report.headlines import headlines, primary_differences, secondary_headline
 from calipers.report.verdict import outcome
 from calipers.results import Difference, Evaluation
 from worlds.world import Random, Trial
@@ -79,7 +79,7 @@ def errors(
     }
     if best is None:
         found["headline"] = float(any(map(claims, headlines(evaluation))))
-        found["line of the others"] = float(claims(others(evaluation)))
+        found["line of the others"] = float(claims(secondary_headline(evaluation)))
     else:
         of_best = [outcome(d).decided for d in first if best in (d.system, d.baseline)]
         found |= {"found": float(any(of_best)), "all found": float(all(of_best))}

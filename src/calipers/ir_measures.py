@@ -30,7 +30,7 @@ import ir_measures as irm
 import numpy as np
 
 from calipers.data.grouped_judgments import GroupedJudgments, judge_groups, read_groups
-from calipers.data.sampled_judgments import read_sampled
+from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.data.trec import read_qrels, read_run
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
@@ -58,16 +58,16 @@ class CalipersMeasure(irm.Measure):
     def __str__(self) -> str:
         return str(self.calipers)
 
-    def aggregator(self) -> _Summed:
+    def aggregator(self) -> _SummaryAggregator:
         """What sums up the values of topics."""
-        return _Summed(self.calipers.definition.summary)
+        return _SummaryAggregator(self.calipers.definition.summary)
 
     def runtime_impl(self, qrels: Any, run: Any) -> Iterator[irm.Metric]:
         """How ir_measures computes it where the provider was not registered."""
         return provider.iter_calc([self], qrels, run)
 
 
-class _Summed(irm.measures.base.Agg):
+class _SummaryAggregator(irm.measures.base.Agg):
     """Values of topics as one number, as Calipers sums them up."""
 
     def __init__(self, summary: str) -> None:
@@ -91,10 +91,10 @@ class CalipersProvider(irm.providers.Provider):
     def supports(self, measure: irm.Measure) -> bool:
         """Whether Calipers has the measure, with these parameters."""
         measure.validate_params()
-        return _ours(measure) is not None
+        return _to_calipers(measure) is not None
 
     def _evaluator(self, measures: Iterable[irm.Measure], qrels: Any) -> CalipersEvaluator:
-        ours = {measure: _ours(measure) for measure in measures}
+        ours = {measure: _to_calipers(measure) for measure in measures}
         for asked, found in ours.items():
             if found is None:
                 raise ValueError(f"unsupported measure {asked}")
@@ -111,9 +111,9 @@ class CalipersEvaluator(irm.providers.Evaluator):
         self.qrels = read_qrels(rows) if JudgedRankings in kinds else None
         self.groups: dict[type, GroupedJudgments] = {}
         if GroupedRankings in kinds:
-            self.groups[GroupedRankings] = read_groups(_grouped(qrels, rows))
+            self.groups[GroupedRankings] = read_groups(_add_iterations(qrels, rows))
         if SampledRankings in kinds:
-            self.groups[SampledRankings] = read_sampled(rows)[0]
+            self.groups[SampledRankings] = read_sampled_judgments(rows)[0]
         read = self.qrels or next(iter(self.groups.values()), None)
         super().__init__(list(measures), () if read is None else read.topics)
 
@@ -134,7 +134,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
                 yield irm.Metric(query_id=topic, measure=asked, value=value)
 
 
-def _ours(measure: irm.Measure) -> Measure | None:
+def _to_calipers(measure: irm.Measure) -> Measure | None:
     """The measure of Calipers that gives what ir_measures means, None where there is none."""
     if isinstance(measure, CalipersMeasure):
         return measure.calipers
@@ -163,7 +163,7 @@ def _rows(data: Any, columns: tuple[str, ...]) -> Any:
     return data[list(columns)] if hasattr(data, "itertuples") else list(data)
 
 
-def _grouped(qrels: Any, rows: Any) -> Any:
+def _add_iterations(qrels: Any, rows: Any) -> Any:
     """Judgments with their groups, which ir_measures calls iterations."""
     if isinstance(rows, Mapping):
         return {topic: {"0": judged} for topic, judged in rows.items()}

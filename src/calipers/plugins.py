@@ -99,7 +99,7 @@ def entry_points(group: str) -> Sequence[EntryPoint]:
 
 @lru_cache(maxsize=64)
 def _entry_points(group: str, path: tuple[str, ...]) -> Sequence[EntryPoint]:
-    if not _any_installed(path):
+    if not _has_entry_points(path):
         return ()
     from importlib.metadata import entry_points as installed
 
@@ -107,10 +107,14 @@ def _entry_points(group: str, path: tuple[str, ...]) -> Sequence[EntryPoint]:
 
 
 @lru_cache(maxsize=8)
-def _any_installed(path: tuple[str, ...]) -> bool:
+def _has_entry_points(path: tuple[str, ...]) -> bool:
     """Whether any package has an entry point for us: a look at the files that would say so, since
     ``importlib.metadata`` takes longer to import than most evaluations take."""
-    if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if not _usual(finder)):
+    if any(
+        hasattr(finder, "find_distributions")
+        for finder in sys.meta_path
+        if not _is_path_finder(finder)
+    ):
         return True
     for folder in dict.fromkeys(path):
         try:
@@ -130,7 +134,7 @@ def _any_installed(path: tuple[str, ...]) -> bool:
     return False
 
 
-def _usual(finder: object) -> bool:
+def _is_path_finder(finder: object) -> bool:
     """Whether it is the one that looks into the folders of the path."""
     return getattr(finder, "__name__", "") == "PathFinder"
 

@@ -33,7 +33,7 @@ class Stage:
         if self.unit != "rows":
             return f"{self.what}: {self.done:,}{of} {self.unit}"
         taken = monotonic() - self.begun
-        rate = f" · {_rounded(self.done / taken)} rows/s" if self.done and taken > 0 else ""
+        rate = f" · {_round_number(self.done / taken)} rows/s" if self.done and taken > 0 else ""
         return f"{self.what}: {self.done:,}{of} rows{rate}"
 
 
@@ -48,14 +48,14 @@ def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T
     if total < 2:
         yield from items
         return
-    yield from _through(items, Stage(what, total, monotonic()), lambda item: 1)
+    yield from _iterate_stage(items, Stage(what, total, monotonic()), lambda item: 1)
 
 
 def track_rows(
     batches: Iterable[T], what: str, total: int | None, rows: Callable[[T], int]
 ) -> Iterator[T]:
     """Batches of rows, so many in each and in all; None where nobody knows how many there are."""
-    yield from _through(batches, Stage(what, total or 0, monotonic(), unit="rows"), rows)
+    yield from _iterate_stage(batches, Stage(what, total or 0, monotonic(), unit="rows"), rows)
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def track_counter(what: str, unit: str) -> Iterator[Stage]:
             _stages.remove(stage)
 
 
-def _through(items: Iterable[T], stage: Stage, size: Callable[[T], int]) -> Iterator[T]:
+def _iterate_stage(items: Iterable[T], stage: Stage, size: Callable[[T], int]) -> Iterator[T]:
     _stages.append(stage)
     try:
         for item in items:
@@ -82,7 +82,7 @@ def _through(items: Iterable[T], stage: Stage, size: Callable[[T], int]) -> Iter
             _stages.remove(stage)
 
 
-def told() -> str | None:
+def progress_text() -> str | None:
     """How far the work is, and how long it may take still; None where nobody says."""
     stages = list(_stages)
     # Loops over single batches come and go.
@@ -92,11 +92,11 @@ def told() -> str | None:
     words = [stage.told for stage in stages]
     if steps:
         words.append(f"{done / steps:.0%}")
-    left = _left(stages, done / steps if steps else 0.0)
+    left = _remaining_time(stages, done / steps if steps else 0.0)
     return " · ".join([*words, *left])
 
 
-def _left(stages: list[Stage], inner: float) -> list[str]:
+def _remaining_time(stages: list[Stage], inner: float) -> list[str]:
     """How long the outermost stage may take still, by how long it took so far."""
     if not stages or not all(stage.total for stage in stages):
         return []
@@ -112,10 +112,10 @@ def _left(stages: list[Stage], inner: float) -> list[str]:
     return [f"about {_duration(seconds)} left"]
 
 
-def _rounded(number: float) -> str:
+def _round_number(number: float) -> str:
     """Two digits or so, with a unit.
 
-    >>> _rounded(9_123_456), _rounded(41_700), _rounded(12)
+    >>> _round_number(9_123_456), _round_number(41_700), _round_number(12)
     ('9.1 million', '42 thousand', '12')
     """
     for size, unit in ((1e6, " million"), (1e3, " thousand")):

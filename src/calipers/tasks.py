@@ -26,9 +26,9 @@ ENGINES = ("memory", "stream", "spark", "dask")
 def register_command(task: Task) -> None:
     """Make the command of a task."""
     from calipers.cli.group import cli
-    from calipers.cli.tasks import command_of
+    from calipers.cli.tasks import make_task_command
 
-    cli.add_command(command_of(task))
+    cli.add_command(make_task_command(task))
 
 
 __all__ = [

@@ -133,7 +133,9 @@ def test_intervals_over_few_topics_hold_the_truth(topics: int) -> None:
     random, above, below, widths = np.random.default_rng(1), 0, 0, []
     for _ in range(400):
         values = 1 - 2 * random.beta(2, 18, topics)
-        low, high = assessor_agreement._over_topics(float(values.mean()), values, (-1.0, 1.0), 0.95)
+        low, high = assessor_agreement._topic_mean_interval(
+            float(values.mean()), values, (-1.0, 1.0), 0.95
+        )
         below, above = below + (low > 0.8), above + (high < 0.8)
         widths.append(high - low)
     assert below <= 20
@@ -142,11 +144,11 @@ def test_intervals_over_few_topics_hold_the_truth(topics: int) -> None:
 
 
 def test_topics_without_a_difference_say_little() -> None:
-    low, high = assessor_agreement._over_topics(1.0, np.ones(6), (-1.0, 1.0), 0.95)
+    low, high = assessor_agreement._topic_mean_interval(1.0, np.ones(6), (-1.0, 1.0), 0.95)
     # −1 + 2 · the lower limit of Beta(6, ½).
     assert (low, high) == pytest.approx((2 * stats.beta.ppf(0.025, 6, 0.5) - 1, 1), rel=1e-6)
     lone = np.r_[0.4, np.ones(5)]
-    low, high = assessor_agreement._over_topics(0.9, lone, (-1.0, 1.0), 0.95)
+    low, high = assessor_agreement._topic_mean_interval(0.9, lone, (-1.0, 1.0), 0.95)
     assert low < 0.4
     assert high > 0.98
 
@@ -210,14 +212,16 @@ def test_orders_of_systems_by_each_assessor() -> None:
     grades, rankings = systems()
     found = {
         one.assessor: one
-        for one in assessor_agreement.by_each(grades, grades["ann"], rankings, measures=["AP"])
+        for one in assessor_agreement.swap_assessors(
+            grades, grades["ann"], rankings, measures=["AP"]
+        )
     }
     assert (found["ann"].topics, found["ann"].changes[0].tau) == (6, 1)
     assert found["ben"].changes[0].ranks["c"] == (3, 1)
     assert found["ben"].changes[0].tau < 1
     nobody = {"ann": grades["ann"], "cleo": {"other": {"x": 1}}}
     assert assessor_agreement.swapped_orders(nobody, grades["ann"], rankings) == []
-    assert assessor_agreement.by_each(nobody, grades["ann"], rankings) == []
+    assert assessor_agreement.swap_assessors(nobody, grades["ann"], rankings) == []
 
 
 def test_orders_with_every_choice_of_assessors() -> None:

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import calipers as cal
-from calipers.campaign.documents import DocumentColumns, add_documents, read_documents, tree_of
+from calipers.campaign.documents import DocumentColumns, add_documents, parse_tree, read_documents
 from calipers.campaign.records import Document
 from calipers.campaign.runs import add_runs
 
@@ -224,7 +224,7 @@ def test_what_is_no_xml_is_told_where(case: str, tmp_path: Path) -> None:
 
 
 def test_the_tree_of_an_article() -> None:
-    [article] = tree_of("a", ARTICLE.replace("iso-8859-1", "UTF-8").encode())
+    [article] = parse_tree("a", ARTICLE.replace("iso-8859-1", "UTF-8").encode())
     assert article["attributes"] == {"year": "1999"}  # (without what names only namespaces)
     fm, bdy = article["content"]
     title, author = fm["content"]
@@ -243,7 +243,7 @@ def test_the_tree_of_an_article() -> None:
     ]  # fmt: skip
     assert kept == {"tag": "p", "shape": "paragraph", "content": ["n  steps"], "kept": True}
     # What HTML has a name for is a character, and never a tag or the end of an attribute.
-    [hostile] = tree_of("a", b"<p a='&QUOT;&apos;&LT;'>&LT;script&GT;&AMP;lt;</p>")
+    [hostile] = parse_tree("a", b"<p a='&QUOT;&apos;&LT;'>&LT;script&GT;&AMP;lt;</p>")
     assert hostile["content"] == ["<script>&lt;"]
     assert hostile["attributes"] == {"a": "\"'<"}
 
@@ -270,7 +270,7 @@ def test_no_text_of_an_article_is_lost() -> None:
         made = f'<article xmlns:ns="urn:x">{element(0)}</article>'
         expected = "".join(ET.fromstring(made).itertext())
         # (Blanks between elements are layout.)
-        assert "".join(text(tree_of("a", made.encode())).split()) == "".join(expected.split())
+        assert "".join(text(parse_tree("a", made.encode())).split()) == "".join(expected.split())
 
 
 def test_pooled_documents_are_taken(pooled: cal.Campaign, tmp_path: Path) -> None:

@@ -125,13 +125,13 @@ def test_files_are_what_their_names_say(judged: cal.Campaign, tmp_path: Path) ->
     run = {"1": {"b": 3, "a": 2, "c": 1}, "2": {"=x": 1}}
     judged.record(Event("z", "bob", "2", "=x", grade=2))
     for what, make, measure in (
-        ("qrels", export.qrels, "nDCG"), ("sampled", export.sampled, "xinfAP"),
+        ("qrels", export.qrels, "nDCG"), ("sampled", export.format_sampled_judgments, "xinfAP"),
         ("prefs", export.prefs, "prefs_simp"),
     ):  # fmt: skip
         found = {}
         for end in ENDS:
             path = str(tmp_path / f"{what}{end}")
-            made = export.compressed(path, lambda bare, make=make: make(judged, bare))
+            made = export.compress_file(path, lambda bare, make=make: make(judged, bare))
             Path(path).write_bytes(made.content)
             evaluation = cal.retrieval(path, run, measures=[measure], interval="none")
             found[end] = evaluation[0].value, evaluation.per_unit.to_csv()
@@ -142,12 +142,12 @@ def test_files_are_what_their_names_say(judged: cal.Campaign, tmp_path: Path) ->
                 make(judged, f"a.{wrong}")
         for wrong in ("a.parquet.gz", "a.txt.bz2"):
             with pytest.raises(cal.InputError, match="compress"):
-                export.compressed(wrong, lambda bare: pytest.fail("made in vain"))
+                export.compress_file(wrong, lambda bare: pytest.fail("made in vain"))
 
 
 def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
     path = tmp_path / "s"
-    path.write_bytes(export.sampled(judged, str(path)).content)
+    path.write_bytes(export.format_sampled_judgments(judged, str(path)).content)
     assert path.read_text() == (
         "1 0 a top 1\n1 0 b top 3\n1 0 c rest -1\n1 0 d rest -1\n1 0 e rest -1\n2 0 =x 1 -1\n"
     )
@@ -157,7 +157,7 @@ def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
     texts = {}
     for end in ("txt", "csv", "parquet"):
         path = tmp_path / f"s.{end}"
-        path.write_bytes(export.sampled(judged, str(path)).content)
+        path.write_bytes(export.format_sampled_judgments(judged, str(path)).content)
         run = {"1": {"a": 3, "b": 2, "e": 1}}
         found = cal.retrieval(str(path), run, measures=["xinfAP", "statAP"], interval="none")
         texts[end] = [estimate.value for estimate in found.estimates]
@@ -171,7 +171,10 @@ def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
 def test_nothing_to_export(campaign: cal.Campaign) -> None:
     for what, told in (
         (lambda: export.qrels(campaign, "q"), "nothing is judged by persons or pooled yet"),
-        (lambda: export.sampled(campaign, "q"), "nothing is pooled yet, so there is no sample"),
+        (
+            lambda: export.format_sampled_judgments(campaign, "q"),
+            "nothing is pooled yet, so there is no sample",
+        ),
         (lambda: export.prefs(campaign), "there are no preferences yet"),
     ):
         with pytest.raises(cal.InputError, match=told):

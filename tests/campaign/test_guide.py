@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from calipers.campaign.documents import tree_of
+from calipers.campaign.documents import parse_tree
 from calipers.cli.campaign import COMMANDS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
@@ -27,7 +27,7 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_article_of_the_guide_is_xml() -> None:
     text = PAGE.read_text(encoding="utf-8")
     [article] = re.findall(r"^```xml\n(<article.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    [shown] = tree_of("a1", article.encode())
+    [shown] = parse_tree("a1", article.encode())
     (_, author), (section,) = (part["content"] for part in shown["content"])
     assert [part["shape"] for part in section["content"]] == ["heading", "paragraph"]
     assert author["shape"] == "line"

@@ -56,7 +56,7 @@ def made(path: Path, **about: Any) -> cal.Campaign:
             }
             campaign.add_run(name, run, participant)
         operations.add_pool(
-            campaign, depth_pool(operations.rankings_of(campaign)[0], "all"), {"depth": "all"}
+            campaign, depth_pool(operations.read_rankings(campaign)[0], "all"), {"depth": "all"}
         )
         rows = [
             (t, d.lower(), int(d.isupper()))
@@ -122,7 +122,7 @@ def test_measures_are_kept_by_their_own_names(tmp_path: Path) -> None:
         assert campaign.about.measures == ("AP", "nDCG@10", "P(rel=2)@5")
     with cal.Campaign.open(path, readonly=True) as campaign:
         assert campaign.about.measures == ("AP", "nDCG@10", "P(rel=2)@5")
-        assert operations.measures_of(campaign).names == campaign.about.measures
+        assert operations.select_measures(campaign).names == campaign.about.measures
         assert dict(campaign.read("SELECT * FROM about"))["measures"] == json.dumps(
             ["AP", "nDCG@10", "P(rel=2)@5"]
         )
@@ -132,8 +132,8 @@ def test_measures_are_kept_by_their_own_names(tmp_path: Path) -> None:
         assert campaign.about.measures[-1] == "SetAP"  # a name of several
     with cal.Campaign.create(tmp_path / "none", goal="top-3") as campaign:
         assert campaign.about.measures == ()
-        assert operations.measures_of(campaign).names == ("nDCG@3", "RR@3", "P@3")
-        assert operations.measures_of(campaign, ["AP"]).names == ("AP",)
+        assert operations.select_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
+        assert operations.select_measures(campaign, ["AP"]).names == ("AP",)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_files_of_the_first_version_are_opened_as_they_are(tmp_path: Path) -> No
     file.close()
     with cal.Campaign.open(path) as campaign:
         assert campaign.about.measures == ()
-        assert operations.measures_of(campaign).names == ("nDCG@3", "RR@3", "P@3")
+        assert operations.select_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
         campaign.add_topics([Topic("3", "three")])
     with sqlite3.connect(path) as file:
         assert file.execute("PRAGMA user_version").fetchone() == (1,)
@@ -191,10 +191,10 @@ def test_the_command_says_what_is_measured(tmp_path: Path) -> None:
 
 def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
     with made(tmp_path / "c", measures=["xinfAP", "AP", "micro-SetP", "NumRelRet"]) as campaign:
-        whole = operations.measures_of(campaign)
+        whole = operations.select_measures(campaign)
         assert whole.names == ("AP", "micro-SetP", "NumRelRet")
         assert whole.left_out == ("Omitted: xinfAP (for samples only).",)
-        sampled = operations.measures_of(campaign, sampled=True)
+        sampled = operations.select_measures(campaign, sampled=True)
         assert sampled.names == ("xinfAP",)
         assert (
             "AP, micro-SetP, NumRelRet (unsampled documents would count as" in sampled.left_out[0]
@@ -210,9 +210,9 @@ def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
             campaign, measures=["RR"], draws=1
         ).warnings  # fmt: skip
     with made(tmp_path / "d", goal="top-3", measures=["NumRel"]) as campaign:
-        assert operations.measures_of(campaign).names == ("NumRel",)
+        assert operations.select_measures(campaign).names == ("NumRel",)
         assert operations.ordering_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
-        assert operations.measures_of(campaign, sampled=True).names == operations.ESTIMATES
+        assert operations.select_measures(campaign, sampled=True).names == operations.ESTIMATES
 
 
 # ------------------------------------------------------------------------------------------ the page
@@ -274,7 +274,7 @@ def test_more_participants_than_graphs_can_tell_apart(tmp_path: Path) -> None:
             for name in ("x", "y"):
                 run = {"1": {"a": 1, f"z{k}{name}": 3, "c": 1}}
                 campaign.add_run(f"{name}{k:02}", run, f"group {k:02}")
-        section, _ = report._scores(campaign, operations.final_of(campaign), (), 0.95)
+        section, _ = report._scores(campaign, operations.final_grades(campaign), (), 0.95)
     [table] = (block for block in section if isinstance(block, Table))
     assert len(table.rows) == 33
     [charts] = (block for block in section if isinstance(block, Figures))

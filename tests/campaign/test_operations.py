@@ -125,7 +125,7 @@ def test_nothing_is_written_by_a_dry_run(path: Path) -> None:
         assert [one.priority for one in campaign.pool("1")] == sorted(
             (one.priority for one in campaign.pool("1")), reverse=True
         )
-        assert operations.settings_of(campaign) == [{"method": "take", "take": 3, "by": "rbp"}]
+        assert operations.pool_settings(campaign) == [{"method": "take", "take": 3, "by": "rbp"}]
 
 
 def test_a_sample_keeps_its_strata(path: Path) -> None:
@@ -136,9 +136,9 @@ def test_a_sample_keeps_its_strata(path: Path) -> None:
         assert strata["1", "3-6"] == (8, 3)
         drawn = [one.document for one in campaign.pool("1") if one.sampled]
         assert len(drawn) == 7
-        assert operations.settings_of(campaign)[0]["seed"] == 5
+        assert operations.pool_settings(campaign)[0]["seed"] == 5
         final = {"1": dict.fromkeys(drawn[:-1], 1)}
-        told = operations.sampled_of(campaign, final)
+        told = operations.sampled_judgments(campaign, final)
         assert told is not None
         grades = [g for of in told["1"].values() for g in of.values()]
         assert (grades.count(1), grades.count(-1)) == (6, 6)
@@ -146,7 +146,7 @@ def test_a_sample_keeps_its_strata(path: Path) -> None:
         found = cal.retrieval({"1": told["1"]}, rankings, measures=["xinfAP"])
         assert all(0 < e.value <= 1 for e in found)
         with pytest.raises(cal.InputError, match="chosen otherwise are no sample"):
-            operations.add_pool(campaign, depth_pool(operations.rankings_of(campaign)[0], 1), {})
+            operations.add_pool(campaign, depth_pool(operations.read_rankings(campaign)[0], 1), {})
     run("sample", path, "--stratum", "2=all", "--stratum", "6=0.25", "--seed", 5, "--replace")
     for wrong, message in (
         (["2=x"], "expected 10=all"), (["4=all", "2=1"], "no deeper than 4"), (["2"], "expected"),
@@ -213,11 +213,11 @@ def test_assignments_are_fair_and_kept(path: Path) -> None:
         assert "2" not in made["ann"]
         assert "ben, cleo" in said
         with pytest.raises(cal.InputError, match="--replace reassigns them"):
-            operations.assigned(campaign)
+            operations.assign_topics(campaign)
         with pytest.raises(cal.InputError, match="there is no assessor 'x'"):
-            operations.assigned(campaign, conflicts={"1": ["x"]}, replace=True)
+            operations.assign_topics(campaign, conflicts={"1": ["x"]}, replace=True)
         with pytest.raises(cal.InputError, match="topic '4' has no pool"):
-            operations.assigned(campaign, twice=["4"], replace=True)
+            operations.assign_topics(campaign, twice=["4"], replace=True)
         for name in ("dan", "eve"):
             campaign.add_assessor(Assessor(name, "ducks"))
     run("assign", path, "--replace", "--times", 2)
@@ -266,7 +266,7 @@ def test_agreement_and_decisions(path: Path, tmp_path: Path) -> None:
     )
     assert "'ann' is an assessor" in str(refused.exception)
     with cal.Campaign.open(path) as campaign:
-        final = operations.final_of(campaign)
+        final = operations.final_grades(campaign)
         assert (final["1"]["1a"], final["1"]["1b"]) == (0, 2)  # all or none
         assert final["1"]["1l"] == 0  # of 2 and 0 the lower
         assert [one["document"] for one in listed if one["document"] not in ("1a", "1b")] == [
@@ -277,7 +277,9 @@ def test_agreement_and_decisions(path: Path, tmp_path: Path) -> None:
 def _disputed(campaign: cal.Campaign) -> list[Any]:
     from calipers.campaign.assessor_agreement import disagreements
 
-    return disagreements(operations.grades_of(campaign), operations.decided_of(campaign))
+    return disagreements(
+        operations.read_grades(campaign), operations.adjudicated_decisions(campaign)
+    )
 
 
 def test_a_program_is_no_person(path: Path) -> None:
@@ -285,8 +287,8 @@ def test_a_program_is_no_person(path: Path) -> None:
         campaign.add_assessor(Assessor("robot", kind="program"))
     judged(path, [("robot", "1", "1a", 3)])
     with cal.Campaign.open(path) as campaign:
-        assert operations.final_of(campaign) == {}
-        assert list(operations.grades_of(campaign, programs=True)) == ["robot"]
+        assert operations.final_grades(campaign) == {}
+        assert list(operations.read_grades(campaign, programs=True)) == ["robot"]
     refused = CliRunner().invoke(cli, ["campaign", "check", str(path)])
     assert "nothing is judged by people" in str(refused.exception)
     refused = CliRunner().invoke(cli, ["campaign", "agreement", str(path)])

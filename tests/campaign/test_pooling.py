@@ -87,7 +87,7 @@ def test_weights(weight: str, expected: dict[str, float]) -> None:
     found = pooling.weights(RANKINGS, "1", weight)
     assert {d: found[d] for d in expected} == pytest.approx(expected, abs=5e-7)
     assert list(found) == sorted(found, key=lambda d: (-found[d], d))
-    taken = pooling.take(RANKINGS, 4, weight)["1"]
+    taken = pooling.select_top_documents(RANKINGS, 4, weight)["1"]
     assert [(one.document, one.position) for one in taken] == [
         (d, k) for k, d in enumerate(list(found)[:4], 1)
     ]
@@ -108,7 +108,7 @@ def test_weights(weight: str, expected: dict[str, float]) -> None:
             lambda: pooling.depth_pool(RANKINGS, "every"),
             "depth is 'every', expected a whole number",
         ),
-        (lambda: pooling.take(RANKINGS, True), "number is True"),
+        (lambda: pooling.select_top_documents(RANKINGS, True), "number is True"),
         (lambda: pooling.JudgingQueue(RUNS, "best"), "method is 'best'"),
         (lambda: pooling.JudgingQueue({}), "there is no run"),
         (lambda: pooling.JudgingQueue(RUNS, most=0), "most is 0"),

@@ -77,7 +77,7 @@ def test_significant_pairs_that_are_lost_gained_and_turned() -> None:
     before = score_systems(judged, rankings, ["AP"])
     assert before["AP"].better == {("a", "b"), ("a", "c"), ("b", "c")}
     own = {t: {d for d in of if d not in rankings["c"][t][:5]} for t, of in judged.items()}
-    after = score_systems(quality.without(judged, own), rankings, ["AP"])
+    after = score_systems(quality.remove_judgments(judged, own), rankings, ["AP"])
     [change] = ranking_changes(before, after)
     assert change.reversed == (("a", "c"), ("b", "c"))
     assert set(change.kept + change.lost) == {("a", "b")}
@@ -104,7 +104,7 @@ def test_sparse_judgments() -> None:
     judged, rankings = systems(25, {"a": 1.6, "b": 1.3, "c": 1.0, "d": 0.7})
     found = {
         (one.measure, one.relevant): one
-        for one in quality.sparse(
+        for one in quality.sparse_judgments(
             judged, rankings, [1, 5, 100], measures=["AP", "RR", "nDCG@10"], draws=6
         )
     }
@@ -116,13 +116,13 @@ def test_sparse_judgments() -> None:
         assert few.lost >= some.lost
         assert few.value[1] < some.value[1] < every.value[1] == every.value[0]
     assert found["AP", 1].lost > found["AP", 1].pairs / 2
-    [first] = quality.sparse(judged, rankings, [1], measures=["RR"], found_by_run="d")
+    [first] = quality.sparse_judgments(judged, rankings, [1], measures=["RR"], found_by_run="d")
     assert first.tau < 0
-    thin = quality._thinned(judged, 1, 1, np.random.default_rng(0), rankings["d"])
+    thin = quality._sample_relevant(judged, 1, 1, np.random.default_rng(0), rankings["d"])
     assert score_systems(thin, rankings, ["RR"])["RR"].ranks.tolist()[-1] == 1
     assert all(sum(g >= 1 for g in of.values()) == 1 for of in thin.values())
     with pytest.raises(cal.InputError, match="there is no run 'z'"):
-        quality.sparse(judged, rankings, found_by_run="z")
+        quality.sparse_judgments(judged, rankings, found_by_run="z")
 
 
 def test_how_many_topics_separate() -> None:
@@ -154,18 +154,18 @@ def test_topics_that_say_nothing() -> None:
         "a": {"easy": ["x"], "none": ["x"], "hard": ["x"], "good": ["x"], "late": ["z", "x"]},
         "b": {"easy": ["x"], "none": ["x"], "hard": ["x"], "good": ["z", "w", "x"], "late": ["w", "x"]},
     }  # fmt: skip
-    told = {one.topic: one for one in quality.topics_told(judged, rankings, "RR")}
+    told = {one.topic: one for one in quality.topic_separation(judged, rankings, "RR")}
     assert {t: one.kind for t, one in told.items()} == {
         "easy": "easy", "hard": "hard", "none": "undefined", "good": "separates", "late": "alike",
     }  # fmt: skip
     assert told["good"].spread == pytest.approx(2 / 3)
     assert math.isnan(told["none"].mean)
-    near = {o.topic: o.kind for o in quality.topics_told(judged, rankings, "RR", near=0.7)}
+    near = {o.topic: o.kind for o in quality.topic_separation(judged, rankings, "RR", near=0.7)}
     assert near["good"] == "hard" or near["good"] in ("alike", "easy")
     # τ with the order of all other topics.
     judged, rankings = systems(6, {"a": 2.0, "b": 1.0, "c": 0.3})
     table = score_systems(judged, rankings, ["AP"])["AP"].values
-    for place, one in enumerate(quality.topics_told(judged, rankings)):
+    for place, one in enumerate(quality.topic_separation(judged, rankings)):
         rest = np.delete(table, place, axis=0).mean(axis=0)
         assert one.agrees == cal.rank_correlation(rest, table[place]).value
 

@@ -118,7 +118,7 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
     with begun(tmp_path / "town.campaign") as campaign:
         # The pool is the union of the first documents of all runs.
         pool = finders()
-        rankings, groups = operations.rankings_of(campaign)
+        rankings, groups = operations.read_rankings(campaign)
         assert groups == {run.stem: run.stem.partition("-")[0] for run in RUNS}
         operations.add_pool(
             campaign, depth_pool(rankings, DEPTH), {"method": "depth", "depth": DEPTH}
@@ -134,8 +134,8 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
 
         # No other assignment is better, and the topics judged twice are so by two groups.
         authors = {topic.topic: topic.author or "" for topic in campaign.topics()}
-        twice = operations.spread(sorted(pool), OVERLAP)
-        made = operations.assigned(campaign, twice=twice)
+        twice = operations.spread_topics(sorted(pool), OVERLAP)
+        made = operations.assign_topics(campaign, twice=twice)
         assert made.objective == pytest.approx(least(pool, authors, twice))
         assert {t: len(judges) for t, judges in made.topics.items()} == {
             topic: 1 + (topic in twice) for topic in pool
@@ -159,7 +159,7 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
         units = [list(of.values()) for of in said.values() if len(of) > 1]
         assert len(units) == sum(len(pool[topic]) for topic in twice)
         told = assessor_agreement.agreement(
-            operations.grades_of(campaign), measures=["Krippendorff-alpha", "percent-agreement"],
+            operations.read_grades(campaign), measures=["Krippendorff-alpha", "percent-agreement"],
             scale="ordinal",
         )  # fmt: skip
         assert [one.value for one in told] == pytest.approx(
@@ -169,7 +169,7 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
         # Where they differ somebody decides; what nobody decided is taken at the lower grade.
         disputed = {pair for pair, of in said.items() if len(set(of.values())) > 1}
         listed = assessor_agreement.disagreements(
-            operations.grades_of(campaign), operations.decided_of(campaign)
+            operations.read_grades(campaign), operations.adjudicated_decisions(campaign)
         )
         assert {(one.topic, one.document) for one in listed} == disputed
         decisions = list(rows(SOURCE / "decided.csv"))

@@ -65,7 +65,7 @@ def test_the_page_grows_with_the_campaign(tmp_path: Path, pictures: list[object]
             campaign.add_run(name, run, participant)
         assert "Pool" in headings(report.page(campaign))
         operations.add_pool(
-            campaign, depth_pool(operations.rankings_of(campaign)[0], 4), {"depth": 4}
+            campaign, depth_pool(operations.read_rankings(campaign)[0], 4), {"depth": 4}
         )
         for name in ("ann", "ben"):
             campaign.add_assessor(Assessor(name, details={"note": HOSTILE}))

@@ -17,7 +17,7 @@ pytest.importorskip("starlette", reason="no Starlette: pip install '.[campaign]'
 import calipers as cal
 from calipers.campaign.records import Document
 from calipers.campaign.server import application, list_origins, open_socket, page
-from calipers.campaign.sessions import SessionManager, new_token
+from calipers.campaign.sessions import SessionManager, create_token
 from calipers.campaign.workflow import DisplaySettings
 from calipers.data.errors import InputError
 
@@ -36,7 +36,7 @@ class Site:
                 [(f"d{i}", i) for i in range(5)],
             )
         campaign.add_documents([Document("d0", b"GIF89a", media="image/gif")])
-        self.campaign, self.token = campaign, new_token(campaign, "ada")
+        self.campaign, self.token = campaign, create_token(campaign, "ada")
         desks = SessionManager(campaign, ["ada", "bob"], DisplaySettings(repeats=0))
         self.app = application(desks, list_origins("127.0.0.1", 8321))
         self.cookie = f"calipers-{desks.id}={self.token}"

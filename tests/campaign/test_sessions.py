@@ -15,11 +15,11 @@ from calipers.campaign.sessions import (
     BusyError,
     SessionManager,
     assessor_slug,
+    create_token,
     get_settings,
-    new_token,
     set_settings,
 )
-from calipers.campaign.workflow import DisplaySettings, structure_of
+from calipers.campaign.workflow import DisplaySettings, parse_structure
 from calipers.data.errors import InputError
 
 NONE = DisplaySettings(repeats=0)
@@ -235,7 +235,7 @@ def test_what_a_topic_on_structure_asks_for() -> None:
         # (Details may be anything that came with a topic.)
         ({"parts": "oil"}, []), ({"parts": ["oil", 3, {}, {"cw": 7}]}, ["7"]),
     ):  # fmt: skip
-        assert structure_of(Topic("1", kind="CAS", details=details)) == told
+        assert parse_structure(Topic("1", kind="CAS", details=details)) == told
 
 
 def test_documents_are_sent_with_what_they_are(pooled: cal.Campaign) -> None:
@@ -305,7 +305,7 @@ def test_a_pool_may_ask_for_the_order_that_judgments_make(campaign: cal.Campaign
 
 
 def test_a_token_is_kept_as_its_digest_only(pooled: cal.Campaign) -> None:
-    token = new_token(pooled, "ada")
+    token = create_token(pooled, "ada")
     assert len(token) >= 43  # 256 bits
     kept = pooled.assessors()["ada"].token_hash
     assert kept is not None
@@ -324,11 +324,11 @@ def test_a_token_is_kept_as_its_digest_only(pooled: cal.Campaign) -> None:
 
 def test_links_go_on_working_until_they_are_ended(pooled: cal.Campaign) -> None:
     desks = SessionManager(pooled, ["ada"], NONE)
-    first, second = new_token(pooled, "ada"), new_token(pooled, "ada")
+    first, second = create_token(pooled, "ada"), create_token(pooled, "ada")
     desks = SessionManager(pooled, ["ada"], NONE)
     assert desks.link_is_good("ada", first)
     assert desks.link_is_good("ada", second)
-    third = new_token(pooled, "ada", alone=True)
+    third = create_token(pooled, "ada", alone=True)
     desks = SessionManager(pooled, ["ada"], NONE)
     assert [desks.link_is_good("ada", token) for token in (first, second, third)] == [
         False,

@@ -17,9 +17,9 @@ from calipers.campaign.workflow import (
     GradingWorkflow,
     JudgingPlan,
     JudgingTask,
+    effective_gap,
     event_task,
-    gap_of,
-    planted,
+    plant_repeats,
     presentation_order,
     topic_terms,
 )
@@ -99,12 +99,12 @@ def test_second_times_come_late_and_look_like_first_ones(gap: int) -> None:
     tasks = Assessor(GradingWorkflow(POOL, "ann", settings)).all()
     again = [task for task in tasks if task.again]
     assert len(again) == 18  # a fifth of 87, rounded up
-    assert set(again) == planted(
+    assert set(again) == plant_repeats(
         {t: presentation_order(of, t, "ann", settings) for t, of in POOL.items()}, "ann", settings
     )
     for task in again:
         first = tasks.index(task._replace(again=False))
-        assert tasks.index(task) - first > gap_of(len(POOL[task.topic]), settings)
+        assert tasks.index(task) - first > effective_gap(len(POOL[task.topic]), settings)
     assert len(set(tasks)) == len(tasks) == 87 + 18
     assert again != [
         task for task in Assessor(GradingWorkflow(POOL, "ben", settings)).all() if task.again

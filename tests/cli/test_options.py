@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 from in_process import invoke
 
-from calipers.cli.compare import of_evaluation
-from calipers.cli.plan import _of_pilot
+from calipers.cli.compare import make_compare_command
+from calipers.cli.plan import _make_pilot_command
 from calipers.data.errors import InputError
 from calipers.evaluation.tasks import TASKS
 
@@ -141,9 +141,9 @@ def test_what_has_an_effect_there_is_taken(folder: Path) -> None:
 def test_what_only_an_evaluation_shows_is_no_option_of_the_others(name: str) -> None:
     shown = {"slices", "slice_bins", "incomplete", "unfound", "max_grade", "confusion", "by_label"}
     shown |= {"orientation", "per_topic", "per_group", "requirements"}
-    for command in (of_evaluation(name), _of_pilot(name)):
+    for command in (make_compare_command(name), _make_pilot_command(name)):
         assert not shown & {p.name for p in command.params}
-    assert "interval" not in {p.name for p in _of_pilot(name).params}
+    assert "interval" not in {p.name for p in _make_pilot_command(name).params}
 
 
 BOUNDS = {
@@ -247,6 +247,6 @@ def test_every_command_may_leave_the_comparison_out(folder: Path, task: str) -> 
 
 
 def test_every_option_has_help() -> None:
-    for command in (of_evaluation("classification"), _of_pilot("retrieval")):
+    for command in (make_compare_command("classification"), _make_pilot_command("retrieval")):
         for param in command.params:
             assert isinstance(param, click.Argument) or param.help  # type: ignore[attr-defined]

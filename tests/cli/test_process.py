@@ -290,8 +290,9 @@ def test_where_to_report_is_what_the_package_says(monkeypatch: pytest.MonkeyPatc
     said["Project-URL"] = "Source, https://example.org/calipers"
     said["Project-URL"] = "Issues, https://example.org/calipers/issues"
     monkeypatch.setattr("importlib.metadata.metadata", lambda _: said)
-    assert "please report it at https://example.org/calipers/issues, with" in process._internal(
-        RuntimeError("odd")
+    assert (
+        "please report it at https://example.org/calipers/issues, with"
+        in process._internal_error_line(RuntimeError("odd"))
     )
 
 

@@ -20,19 +20,19 @@ def test_steps_are_counted_in_one_another(monkeypatch: pytest.MonkeyPatch) -> No
     now = 100.0
     monkeypatch.setattr(progress, "monotonic", lambda: now)
     monkeypatch.setattr(progress, "_loop", lambda: (0, 0))
-    assert progress.told() is None
+    assert progress.progress_text() is None
     told = []
     outer = progress.track("abcd", "measuring")
     for _ in outer:
         for _ in progress.track(iter("xy"), "slicing", 2):
             now += 10
-            told.append(progress.told())
-    assert progress.told() is None
+            told.append(progress.progress_text())
+    assert progress.progress_text() is None
     assert told[0] == "measuring 1 of 4 · slicing 1 of 2"
     # After 3 of 8 steps of ten seconds each, and ten seconds in the fourth: 40 for 3, so 5 take 67.
     assert told[3] == "measuring 2 of 4 · slicing 2 of 2 · about 67 s left"
     monkeypatch.setattr(progress, "_loop", lambda: (1, 4))
-    assert progress.told() == "25%"
+    assert progress.progress_text() == "25%"
 
 
 def test_rows_have_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,24 +43,24 @@ def test_rows_have_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     for total, end in ((8_000_000, " of 8,000,000"), (None, "")):
         told = []
         for _ in progress.track_rows([3_000_000] * 2, "pass 1", total, int):
-            told.append(progress.told())
+            told.append(progress.progress_text())
             now += 2
         left = " · about 3 s left" if total else ""
         assert told == [
             f"pass 1: 0{end} rows",
             f"pass 1: 3,000,000{end} rows · 1.5 million rows/s{left}",
         ]
-    assert progress.told() is None
+    assert progress.progress_text() is None
 
 
 def test_one_step_and_what_is_left_in_the_middle_are_not_told() -> None:
     assert list(progress.track("a", "measuring")) == ["a"]
     steps = progress.track("abc", "measuring")
     next(steps)
-    assert progress.told() is not None
+    assert progress.progress_text() is not None
     assert isinstance(steps, Iterator)
     steps.close()  # type: ignore[attr-defined]
-    assert progress.told() is None
+    assert progress.progress_text() is None
 
 
 def test_loops_of_the_core_say_how_far_they_are() -> None:

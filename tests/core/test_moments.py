@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calipers import _core
-from calipers.data.arrays import as_quantities
+from calipers.data.arrays import to_quantities
 from calipers.data.errors import InputError
 from calipers.statistics import Moments, NumericMoments
 
@@ -70,16 +70,16 @@ def test_rows_of_other_types_are_numbers_too() -> None:
 @pytest.mark.parametrize("kind", ["f2", "f4", "f8", "g", ">f8", "i1"])
 def test_numbers_of_any_width_are_checked_without_overflow(kind: str) -> None:
     truth = np.array([1, 2, 4]).astype(kind)
-    assert as_quantities(truth, "truth").tolist() == [1.0, 2.0, 4.0]
-    assert as_quantities(truth, "truth", own=False).dtype == np.float64
+    assert to_quantities(truth, "truth").tolist() == [1.0, 2.0, 4.0]
+    assert to_quantities(truth, "truth", own=False).dtype == np.float64
     if np.dtype(kind).kind == "f":
         with pytest.raises(InputError, match="truth: is NaN in row 1"):
-            as_quantities(np.array([1, np.nan], kind), "truth")
+            to_quantities(np.array([1, np.nan], kind), "truth")
 
 
 @pytest.mark.parametrize(("wrong", "said"), [(1e46, "1e\\+46"), (-np.inf, "infinite")])
 def test_numbers_too_large_are_named(wrong: float, said: str) -> None:
     with pytest.raises(InputError, match=f"truth: is {said} in row 2"):
-        as_quantities(np.array([1.0, -1e45, wrong]), "truth")
+        to_quantities(np.array([1.0, -1e45, wrong]), "truth")
     given = np.zeros(3)
-    assert as_quantities(given, "truth") is not given
+    assert to_quantities(given, "truth") is not given

@@ -8,7 +8,7 @@ from sklearn import calibration, isotonic
 
 import calipers as cal
 from calipers.curves.calibration import calibrated_fits
-from calipers.inference.bands import simultaneous
+from calipers.inference.bands import simultaneous_band
 from calipers.inference.settings import Settings
 from calipers.statistics import ScoreTable
 from calipers.statistics.calibration import ProbabilityLevels
@@ -111,8 +111,8 @@ def test_the_band_of_many_levels_is_that_of_their_means() -> None:
 def test_a_simultaneous_band_holds_its_share_of_curves() -> None:
     random = np.random.default_rng(12)
     replicates = np.cumsum(random.normal(size=(1000, 20)), axis=1)
-    low, high = simultaneous(replicates, 0.9)
+    low, high = simultaneous_band(replicates, 0.9)
     inside = ((replicates >= low) & (replicates <= high)).all(axis=1).mean()
     assert 0.9 <= inside <= 0.92
     missing = np.full((10, 3), np.nan)
-    assert np.isnan(simultaneous(missing, 0.9)).all()
+    assert np.isnan(simultaneous_band(missing, 0.9)).all()

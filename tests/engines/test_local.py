@@ -14,7 +14,7 @@ import pytest
 from calipers.engines.accumulators import FEW, DistinctValues, PairwiseSum
 from calipers.engines.local import LocalEngine
 from calipers.engines.passes import TwoPassEvaluation
-from calipers.inference.available_methods import by_error
+from calipers.inference.available_methods import error_interval
 from calipers.inference.point_estimate import PointEstimate, weighted_sum
 from calipers.inference.variance_estimators import StandardError
 from calipers.statistics import (
@@ -22,8 +22,8 @@ from calipers.statistics import (
     ClassTables,
     Moments,
     NumericMoments,
-    Several,
     Statistic,
+    StatisticVector,
 )
 from calipers.statistics.logits import LogitSummary
 
@@ -77,7 +77,7 @@ def both(
 
 
 def equal(a: Any, b: Any, tolerance: float) -> None:
-    if isinstance(a, Several):
+    if isinstance(a, StatisticVector):
         for own, other in zip(a.parts, b.parts, strict=True):
             equal(own, other, tolerance)
         return
@@ -120,7 +120,7 @@ def test_of_one_batch_nothing_is_copied(build: Build) -> None:
     one, _, systems = both(build, "plain")
     for (name, measure), statistic in one.statistics.items():
         # Those that gather others are made anew.
-        if not isinstance(statistic, Moments | ClassLosses | ClassTables | Several):
+        if not isinstance(statistic, Moments | ClassLosses | ClassTables | StatisticVector):
             own = systems[name].added(measure)
             assert statistic is own.settled() or not isinstance(own, type(statistic))
 
@@ -270,7 +270,7 @@ def test_a_stream_has_the_intervals_that_need_no_rows(build: Build, design: str)
             found, expected = ours.found_error, theirs.found_error
             if isinstance(found, StandardError) and isinstance(expected, StandardError):
                 assert found.se == pytest.approx(expected.se, rel=1e-7)
-                made, own = (by_error(reading, 0.95) for reading in (ours, theirs))
+                made, own = (error_interval(reading, 0.95) for reading in (ours, theirs))
                 assert made is not None
                 assert own is not None
                 assert (made.low, made.high) == pytest.approx((own.low, own.high), rel=1e-6)

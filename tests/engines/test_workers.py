@@ -16,7 +16,7 @@ import pytest
 import calipers as cal
 from calipers.data.errors import InputError
 from calipers.engines import spark as engine
-from calipers.engines.remote import Worker, check, question
+from calipers.engines.remote import Worker, check_workers, describe_worker
 
 pytestmark = [
     # PySpark says so of every pandas that is newer than itself.
@@ -30,9 +30,9 @@ OWN = Worker("a", "/bin/python", platform.python_version(), cal.__version__, "")
 
 
 def test_a_worker_answers_for_itself() -> None:
-    found = Worker(*question()())
+    found = Worker(*describe_worker()())
     assert found[1:] == (sys.executable, platform.python_version(), cal.__version__, "")
-    check("Spark", [found, found])
+    check_workers("Spark", [found, found])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_worker_answers_for_itself() -> None:
 )
 def test_what_keeps_a_worker_from_working_is_told(worker: Worker, words: str) -> None:
     with pytest.raises(InputError) as raised:
-        check("Spark", [OWN, worker])
+        check_workers("Spark", [OWN, worker])
     text = str(raised.value)
     assert words in text
     assert "Spark's worker on a (/bin/python" in text

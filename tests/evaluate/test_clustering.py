@@ -14,7 +14,7 @@ from scipy import stats
 import calipers as cal
 from calipers.data.errors import InputError
 from calipers.evaluate.clustering import AGAINST_TRUTH
-from calipers.inference.independence import independence, sums_of_squares
+from calipers.inference.independence import independence_test, sums_of_squares
 from calipers.measures import definitions
 from calipers.statistics import ContingencyTable
 
@@ -398,7 +398,7 @@ def test_points_dealt_anew_are_all_ways_to_deal_them() -> None:
     truth, cluster = np.array([0, 0, 0, 1, 1, 1, 2]), np.array([0, 0, 1, 1, 2, 2, 2])
     pairs = [float(table(truth, cluster[list(o)]).pairs[0]) for o in permutations(range(7))]
     exact = np.mean(np.array(pairs) >= float(table(truth, cluster).pairs[0]) - 1e-9)
-    p = independence(truth, cluster, 20_000, 1)
+    p = independence_test(truth, cluster, 20_000, 1)
     assert p == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 20_000))
 
 
@@ -419,9 +419,9 @@ def test_many_points_are_dealt_by_their_margins(monkeypatch: pytest.MonkeyPatch)
     assert set(drawn) <= set(exact)
     # The same p by points and by margins, but for chance.
     few = np.array([0, 0, 1, 1, 0, 1, 0, 1, 1, 1] * 3), np.array([0, 0, 1, 0, 1, 1] * 5)
-    by_points = independence(*few, 20_000, 1)
+    by_points = independence_test(*few, 20_000, 1)
     monkeypatch.setattr("calipers.inference.independence.MANY_POINTS", 10)
-    by_margins = independence(*few, 20_000, 1)
+    by_margins = independence_test(*few, 20_000, 1)
     assert 0.05 < by_points < 0.95
     assert by_margins == pytest.approx(by_points, abs=0.02)
 
@@ -429,9 +429,9 @@ def test_many_points_are_dealt_by_their_margins(monkeypatch: pytest.MonkeyPatch)
 def test_points_that_were_seen_count_as_one_way_to_deal_them() -> None:
     """None of 199 deals is as good as what is perfect, and all are as good as one cluster."""
     truth = np.arange(60) % 3
-    assert independence(truth, truth, 199, 0) == 1 / 200
-    assert independence(truth, np.zeros(60, int), 199, 0) == 1
-    assert independence(truth, truth, 10, 0) == 1 / 100  # no fewer than 99 are dealt
+    assert independence_test(truth, truth, 199, 0) == 1 / 200
+    assert independence_test(truth, np.zeros(60, int), 199, 0) == 1
+    assert independence_test(truth, truth, 10, 0) == 1 / 100  # no fewer than 99 are dealt
 
 
 def test_what_lies_elsewhere_or_alone_is_told() -> None:

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.estimation.partitions import Contents, PosteriorDraws
+from calipers.estimation.partitions import OccupiedCells, PosteriorDraws
 from calipers.inference.settings import Settings
 from calipers.statistics import FloatArray
 from calipers.systems.clustering import Clustering
@@ -307,7 +307,7 @@ def test_likely_contents_are_as_many_points_as_there_are(draws: int | None) -> N
     held = np.zeros((3, 3))
     np.add.at(held, (CLASSES, CLUSTER), 1)
     expected = held.ravel() if draws else (held.ravel() + 1 / 9) * 16 / 17
-    cells = Contents.from_codes((CLASSES, CLUSTER), (3, 3))
+    cells = OccupiedCells.from_codes((CLASSES, CLUSTER), (3, 3))
     found = np.zeros((4000, 3, 3))
     for (row, column), some in cells.likely(Settings(resamples=4000), draws):
         found[:, row, column] += some
@@ -322,7 +322,7 @@ def test_likely_contents_are_as_many_points_as_there_are(draws: int | None) -> N
 def worlds_behind(held: Any) -> list[FloatArray]:
     table = np.array(held)
     codes = np.nonzero(table)
-    return Contents(table.shape, codes, table[codes].astype(float)).worlds()
+    return OccupiedCells(table.shape, codes, table[codes].astype(float)).worlds()
 
 
 def test_worlds_on_the_way_to_independence() -> None:
@@ -369,7 +369,7 @@ def test_how_flattering_a_world_is() -> None:
     drawn = [np.repeat(cells, random.multinomial(16, share.ravel()), axis=1) for _ in range(150)]
     asked = [cal.measure("ARI"), cal.measure("AMI"), cal.measure("MI")]
     partition = clustering(truth=CLASSES, classes=tuple("xyz")).reading(asked[0]).law.partition
-    held = Contents.from_codes((CLASSES, CLUSTER), (3, 3))
+    held = OccupiedCells.from_codes((CLASSES, CLUSTER), (3, 3))
     found = partition._flattered(asked, held, share)
     for measure, score, value in zip(asked, scores, true, strict=True):
         each = [score(*of) - value for of in drawn]

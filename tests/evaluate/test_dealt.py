@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def test_lots_are_rows_of_which_each_is_taken_alike_and_once() -> None:
-    lots = permutation.lots(10, 4, SETTINGS)
+    lots = permutation.draw_subsets(10, 4, SETTINGS)
     assert lots.shape == (20_000, 4)
     assert (np.diff(np.sort(lots, axis=1), axis=1) > 0).all()
     counts = np.bincount(lots.ravel(), minlength=10)
@@ -40,12 +40,12 @@ def test_shares_are_fishers_exact_test() -> None:
     right = np.arange(40) < 34
     part = np.array([0, 1, 34, 35, 36])
     counts = ClassCounts.from_codes(np.ones(40, int), right.astype(int), ("0", "1"), SETTINGS)
-    deck = permutation.deck(counts)
+    deck = permutation.permutation_pool(counts)
     assert deck is not None
     found = deck.dealt(
         cal.measure("accuracy"),
         permutation.SubsetRows(part, 0.4),
-        permutation.lots(40, 5, SETTINGS),
+        permutation.draw_subsets(40, 5, SETTINGS),
     )
     assert found is not None
     assert found.found == pytest.approx(2 / 5 - 32 / 35)
@@ -80,12 +80,12 @@ def test_losses_are_compared_with_those_of_all_choices_of_rows(measure: str, wei
     root = measure == "RMSE"
     pairs = [t_of(x, w, list(of), root=root) for of in combinations(range(12), 4)]
     t, (value, se) = np.array([d / e for d, e in pairs]), t_of(x, w, [0, 1, 2, 3], root=root)
-    deck = permutation.deck(RowLosses(x, w if weighs else None, None, SETTINGS))
+    deck = permutation.permutation_pool(RowLosses(x, w if weighs else None, None, SETTINGS))
     assert deck is not None
     found = deck.dealt(
         cal.measure(measure),
         permutation.SubsetRows(np.arange(4), 0.0),
-        permutation.lots(12, 4, SETTINGS),
+        permutation.draw_subsets(12, 4, SETTINGS),
     )
     assert found is not None
     interval, test = found.compared(0.9)
@@ -113,10 +113,10 @@ def test_what_is_as_far_off_counts(found: float, p: float, scale: float) -> None
 
 def test_rows_without_a_value_weigh_nothing() -> None:
     values, w = np.array([1.0, np.nan, 3.0, np.nan]), np.array([2.0, 5.0, 1.0, 7.0])
-    deck = permutation.deck(RowValues(values, w, None, SETTINGS))
+    deck = permutation.permutation_pool(RowValues(values, w, None, SETTINGS))
     assert isinstance(deck, permutation._LossPool)
     assert deck.sums[:2, 0].tolist() == [3, 5]
-    assert permutation.deck(RowValues(values, w * [1, 1, 0, 0], None, SETTINGS)) is None
+    assert permutation.permutation_pool(RowValues(values, w * [1, 1, 0, 0], None, SETTINGS)) is None
 
 
 def test_a_lot_has_the_value_of_its_rows() -> None:
@@ -124,7 +124,7 @@ def test_a_lot_has_the_value_of_its_rows() -> None:
     random = np.random.default_rng(4)
     truth, score = random.random(60) < 0.4, np.round(random.random(60), 1)
     weight = random.uniform(0.5, 2, 60)
-    lots = permutation.lots(60, 12, Settings(resamples=40))
+    lots = permutation.draw_subsets(60, 12, Settings(resamples=40))
     for of in (None, weight):
         scored = ScoredRows(truth, score, of, None, SETTINGS)
         [table] = permutation._tables(scored, lots)
@@ -147,7 +147,7 @@ def test_a_lot_of_rows_with_labels_has_the_value_of_its_rows(weighs: bool) -> No
     random = np.random.default_rng(5)
     truth, predicted = random.random((2, 40, 3)) < 0.5
     weight = random.uniform(0.5, 2, 40) if weighs else None
-    lots = permutation.lots(40, 9, Settings(resamples=20))
+    lots = permutation.draw_subsets(40, 9, Settings(resamples=20))
     sample = LabelCounts(truth, predicted, ("a", "b", "c"), weight, None, SETTINGS)
     [made] = permutation._labels(sample, lots)
     f1, mcc = (cal.measure(m, family="counts").apply(made) for m in ("macro-F1", "macro-MCC"))

@@ -276,7 +276,7 @@ def test_one_system_of_a_pilot() -> None:
     values = TOPICS.per_unit.values["run0"]["nDCG@10"]  # type: ignore[union-attr]
     made = cal.plan("nDCG@10", TOPICS, half_width=0.02, system="run0")
     sd = float(values.std(ddof=1))
-    assert made.n == sample_size.needed(lambda n: sample_size.mean_half_width(sd, n) <= 0.02)
+    assert made.n == sample_size.smallest_n(lambda n: sample_size.mean_half_width(sd, n) <= 0.02)
     assert made.of == "the value, Student t"
     assert made.resampled["half_width"] == pytest.approx(0.02, rel=0.05)
     both = cal.plan("nDCG@10", TOPICS, half_width=0.02)
@@ -296,7 +296,7 @@ def test_what_a_test_set_could_have_seen() -> None:
 def test_a_share_of_topics_is_wilsons() -> None:
     share = TOPICS["run0", "Success@1"].value
     made = cal.plan("Success@1", TOPICS, half_width=0.05, system="run0")
-    assert made.n == sample_size.needed(
+    assert made.n == sample_size.smallest_n(
         lambda n: interval_half_width(wilson(share, n, 0.95)) <= 0.05
     )
 

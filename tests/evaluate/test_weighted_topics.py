@@ -289,7 +289,7 @@ def test_shares_with_weights() -> None:
     found = cal.from_values({"a": a, "b": b}, measure="Success@5", weight=w).compare(baseline="b")
     d, n = a - b, round(kish(w))
     mean = float(np.average(d, weights=w))
-    bayes = bayesian_bootstrap.AboutMean.of(d, (max(-1, mean - 1), min(1, mean + 1)), weight=w)
+    bayes = bayesian_bootstrap.AugmentedMean.of(d, (max(-1, mean - 1), min(1, mean + 1)), weight=w)
     assert bayes is not None
     low, high = bayes.quantiles(np.array([0.025, 0.975]))
     half = stats.t.ppf(0.975, n - 1) * error(d, w)
@@ -355,7 +355,7 @@ def test_differences_of_geometric_means_by_the_weighted_bayesian_bootstrap() -> 
     values = means[0] - means[1] + moved[0] - moved[1]
     value = means[0] - means[1]
     far = np.abs(values - value).max() * (1 + 2 / np.count_nonzero(values))
-    bayes = bayesian_bootstrap.AboutMean.of(values, (value - far, value + far), weight=w)
+    bayes = bayesian_bootstrap.AugmentedMean.of(values, (value - far, value + far), weight=w)
     assert bayes is not None
     low, high = np.clip(bayes.quantiles(np.array([0.025, 0.975])), -1, 1)
     found = ev.compare(baseline="b", interval="bayesian", adjust="none")["a", "b", "gm-AP"]

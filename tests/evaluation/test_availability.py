@@ -23,8 +23,8 @@ from calipers.evaluation.availability import (
     OPTIONS,
     REASONS,
     ROW_REASONS,
-    cell,
-    refusal,
+    get_availability,
+    unavailable_reason,
 )
 from calipers.evaluation.tasks import OPTIONS as DECLARED
 from calipers.evaluation.tasks import TASKS
@@ -425,7 +425,7 @@ CELLS = [
     for task in TASKS
     for option in OPTIONS
     for engine in ("memory", "stream")
-    if cell(TASKS[task], option, engine).said == "yes"
+    if get_availability(TASKS[task], option, engine).said == "yes"
 ]
 
 
@@ -461,16 +461,21 @@ def test_defaults_are_those_of_the_verb(task: str) -> None:
 def test_every_option_of_the_table_is_taken_or_refused(task: str) -> None:
     for option in OPTIONS:
         taken = option in TASKS[task].takes
-        assert taken == (cell(TASKS[task], option).said == "yes"), option
-        assert (refusal(task, option) is None) == taken
+        assert taken == (get_availability(TASKS[task], option).said == "yes"), option
+        assert (unavailable_reason(task, option) is None) == taken
 
 
 @pytest.mark.parametrize(
     ("task", "option"),
-    [(task, o) for task in TASKS for o in OPTIONS if cell(TASKS[task], o).said != "yes"],
+    [
+        (task, o)
+        for task in TASKS
+        for o in OPTIONS
+        if get_availability(TASKS[task], o).said != "yes"
+    ],
 )
 def test_what_is_refused_says_why(task: str, option: str) -> None:
-    found = cell(TASKS[task], option)
+    found = get_availability(TASKS[task], option)
     why = f": {found.reason}" if found.reason else " yet"
     with pytest.raises(TypeError) as error:
         run(task, "memory", **{option: None})
@@ -491,7 +496,7 @@ def test_what_is_refused_says_why(task: str, option: str) -> None:
         for task in TASKS
         for option in OPTIONS
         if option in TASKS[task].takes and "stream" in TASKS[task].engines
-        if cell(TASKS[task], option, "stream").said == "no"
+        if get_availability(TASKS[task], option, "stream").said == "no"
     ],
 )
 def test_what_takes_all_rows_says_why(task: str, option: str) -> None:

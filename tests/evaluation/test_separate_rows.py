@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.data.confusion_matrices import meaning, of_header
+from calipers.data.confusion_matrices import meaning, parse_header
 from calipers.report.figures.plane import DISTANCE
 
 #: Cancer tests of 2,030 people: a row for each answer, positive first.
@@ -270,7 +270,7 @@ def test_headers() -> None:
     told = {r"predicted\truth": "predicted", r"truth \ predicted": "truth",
             "actual / predicted": "truth", "pred vs true": "predicted", "prediction": "predicted",
             r"truth\actual": None, r"a\b": None}  # fmt: skip
-    assert {name: of_header(name) for name in told} == told
+    assert {name: parse_header(name) for name in told} == told
 
 
 # --- Several side by side -------------------------------------------------------------------------

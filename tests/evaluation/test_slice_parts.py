@@ -15,7 +15,7 @@ from calipers import _core
 from calipers.evaluation.estimates import estimate_measure
 from calipers.evaluation.slice_definitions import define_slices, slice_columns
 from calipers.evaluation.slices import Complement, Subsets
-from calipers.inference.intervals import z_of
+from calipers.inference.intervals import normal_quantile
 from calipers.inference.variance_estimators import StandardError
 from calipers.measures import Measure
 from calipers.results import Evaluation
@@ -124,7 +124,7 @@ def test_the_rest_is_as_if_measured_by_its_rows(task: str, kind: str) -> None:
             if measure.definition.interval == "recalibration" and theirs.undefined == {}:
                 error = ours.found_error
                 assert isinstance(error, StandardError)
-                width = 2 * z_of(0.95) * error.se
+                width = 2 * normal_quantile(0.95) * error.se
                 assert width == pytest.approx(theirs.high - theirs.low, rel=1e-9)
 
 

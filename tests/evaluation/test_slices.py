@@ -175,7 +175,7 @@ def test_a_test_of_shares_is_fishers_and_says_of_0_what_the_interval_says(n: int
                 assert test.p == pytest.approx(expected, rel=1e-8)
             limits = (proportions.wilson(k / of, of, 0.95) for k, of in ((x, n), (y, m)))
             made = intervals.difference(x / n, next(limits), y / m, next(limits))
-            made, test = two_samples.agreed(made, test, x / n - y / m, 0.95)
+            made, test = two_samples.align_with_test(made, test, x / n - y / m, 0.95)
             assert (test.p <= 0.05) == (not made.low <= 0 <= made.high)
             if test.p <= 0.05:
                 for p in errors:
@@ -196,7 +196,7 @@ def test_weighted_shares_are_not_counted() -> None:
 )  # fmt: skip
 def test_an_interval_and_a_test_agree_on_0(low: float, high: float, p: float) -> None:
     value = (low + high) / 2
-    made, test = two_samples.agreed(
+    made, test = two_samples.align_with_test(
         Interval(low, high, "x"), paired_tests.TestResult(p, "y"), value, 0.95
     )
     assert (test.p <= 0.05) == (not made.low <= 0 <= made.high)
@@ -209,7 +209,7 @@ def test_an_interval_and_a_test_agree_on_0(low: float, high: float, p: float) ->
 def test_equal_shares_of_nothing_or_all_are_equal(
     hits: int, of: int, others: int, rest: int
 ) -> None:
-    assert two_samples.shares(hits / of, of, others / rest, rest).p == 1
+    assert two_samples.proportions_ztest(hits / of, of, others / rest, rest).p == 1
 
 
 def test_losses_are_welchs() -> None:
@@ -874,4 +874,6 @@ def test_no_more_than_all_weight_is_right() -> None:
             assert 1 - 1e-15 < cal.measure("accuracy").apply(made) <= 1, seed
             assert 0 <= cal.measure("error-rate").apply(made) < 1e-15, seed
     # A share of weights that are rounded otherwise has a test all the same.
-    assert two_samples.shares(math.nextafter(1, 2), 70.3, math.nextafter(1, 2), 80.2).p == 1
+    assert (
+        two_samples.proportions_ztest(math.nextafter(1, 2), 70.3, math.nextafter(1, 2), 80.2).p == 1
+    )

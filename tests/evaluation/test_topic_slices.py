@@ -111,7 +111,7 @@ def test_few_topics_are_dealt_anew(measure: str) -> None:
         (a, of_a), (b, of_b) = summed(x[lot], w[lot]), summed(x[others], w[others])
         return a - b, np.hypot(of_a, of_b)
 
-    lots = decks.lots(len(x), np.count_nonzero(inside), Settings(seed=2**62))
+    lots = decks.draw_subsets(len(x), np.count_nonzero(inside), Settings(seed=2**62))
     others = np.array([np.delete(np.arange(len(x)), lot) for lot in lots])
     order = np.lexsort((w, x))
     drawn, errors = difference(x[order], w[order], lots, others)

@@ -94,8 +94,8 @@ def test_the_primary_measures_family_is_all_pairs_and_slices() -> None:
 def test_parts_are_drawn_independently() -> None:
     same = np.random.default_rng(0).normal(size=50)
     t, many = np.array([2.0]), np.array([1e9])
-    alone = float(max_statistic.by_influence([same, same], 0).p(t, many)[0])
-    apart = float(max_statistic.by_influence([same, same], 0, ["a", "b"]).p(t, many)[0])
+    alone = float(max_statistic.gaussian_maxima([same, same], 0).p(t, many)[0])
+    apart = float(max_statistic.gaussian_maxima([same, same], 0, ["a", "b"]).p(t, many)[0])
     assert alone == pytest.approx(0.0455, abs=0.005)
     assert apart == pytest.approx(1 - 0.9545**2, abs=0.006)
 

@@ -17,7 +17,7 @@ import calipers as cal
 from calipers import findings
 from calipers.findings import KINDS, RULES, Subject, class_balance, classes, predictions
 from calipers.findings import no_skill as chance
-from calipers.findings.confusion_cells import BinaryCells, MulticlassCells, in_cell, of_class
+from calipers.findings.confusion_cells import BinaryCells, MulticlassCells, class_cells, single_cell
 from calipers.findings.regression import NumericPredictions
 from calipers.findings.rules import p_of_level
 from calipers.inference import proportions
@@ -719,9 +719,9 @@ def test_a_ratio_has_the_interval_of_its_logarithm(weighted: bool) -> None:
     counts = np.array([[70.0, 30.0], [5.0, 95.0]])
     factor = 3.0 if weighted else 1.0  # three times the weight is the same evidence
     matrix = ConfusionMatrix(factor * counts, factor**2 * counts, ("0", "1"))
-    found = BinaryCells(matrix).ratio([in_cell(1, 1), of_class(0)], [in_cell(0, 1), of_class(1)])(
-        0.95
-    )
+    found = BinaryCells(matrix).ratio(
+        [single_cell(1, 1), class_cells(0)], [single_cell(0, 1), class_cells(1)]
+    )(0.95)
     value, error = 0.95 / 0.3, np.sqrt(1 / 95 - 1 / 100 + 1 / 30 - 1 / 100)
     width = np.exp(stats.norm.ppf(0.975) * error)
     expected = value, value / width, value * width

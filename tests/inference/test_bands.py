@@ -12,10 +12,10 @@ from calipers.curves import score_data
 from calipers.inference.bands import (
     ThresholdReplicates,
     kolmogorov_distance,
-    pointwise,
+    pointwise_band,
     precision_limits,
     roc_limits,
-    simultaneous,
+    simultaneous_band,
 )
 from calipers.inference.settings import Settings
 from calipers.statistics import ScoreTable
@@ -52,7 +52,7 @@ def test_percentiles_at_each_place() -> None:
     """Of those that have a value, where these are 95 of 100."""
     x = np.arange(100.0)[:, None] * [1, 2, 3]
     x[:5, 1], x[:6, 2] = np.nan, np.nan
-    low, high = pointwise(x, 0.9)
+    low, high = pointwise_band(x, 0.9)
     for place in (0, 1):
         some = x[np.isfinite(x[:, place]), place]
         expected = np.quantile(some, [0.05, 0.95])
@@ -95,11 +95,11 @@ def test_a_simultaneous_band_by_trying_all_ranks(replicates: int, level: float) 
         k for k in range((len(whole) - 1) // 2 + 1)
         if k == 0 or ((x[2:] >= whole[k]) & (x[2:] <= whole[-1 - k])).all(axis=1).mean() >= level
     ]  # fmt: skip
-    low, high = simultaneous(x, level)
+    low, high = simultaneous_band(x, level)
     np.testing.assert_array_equal(low, whole[max(ranks)])
     np.testing.assert_array_equal(high, whole[-1 - max(ranks)])
     x[:4] = np.nan
-    assert np.isnan(simultaneous(x, level)).all()
+    assert np.isnan(simultaneous_band(x, level)).all()
 
 
 def test_the_roc_band_is_the_union_of_rectangles() -> None:

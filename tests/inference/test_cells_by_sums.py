@@ -136,7 +136,9 @@ def test_cells_stand_for_their_rows_in_the_bayesian_bootstrap():
     assert by_cell.differing == by_row.differing > 0
     assert by_cell.number <= 8 < by_row.number
     of_cells, of_rows = (
-        bayesian_bootstrap.AboutMean.of(of.values, (-0.5, 0.9), weight=of.weight, counts=of.counts)
+        bayesian_bootstrap.AugmentedMean.of(
+            of.values, (-0.5, 0.9), weight=of.weight, counts=of.counts
+        )
         for of in (by_cell, by_row)
     )
     assert of_cells is not None

@@ -10,15 +10,15 @@ import pytest
 from scipy import stats
 
 from calipers.inference import hypotheses, intervals
-from calipers.inference.bayesian_bootstrap import AboutMean
+from calipers.inference.bayesian_bootstrap import AugmentedMean
 from calipers.inference.intervals import Interval
 from calipers.inference.procedures import (
-    ByLimits,
-    Discordant,
+    LimitsProcedure,
+    McNemarProcedure,
     Procedure,
     Randomization,
-    Replicates,
-    SignedRanks,
+    ReplicateProcedure,
+    SignedRankProcedure,
     Wald,
 )
 from calipers.inference.variance_estimators import StandardError
@@ -36,14 +36,16 @@ def by_units(
         return by_error(d.mean(), d.std(ddof=1) / math.sqrt(len(d)), "paired t", len(d) - 1)
     shared = {"value": float(np.average(d, weights=weight)), "method": test, "name": test}
     if test == "wilcoxon":
-        return SignedRanks(**shared, units=d)
+        return SignedRankProcedure(**shared, units=d)
     return Randomization(**shared, units=d, weight=weight, resamples=resamples)
 
 
 def by_replicates(drawn: FloatArray) -> Procedure:
     there = np.sort(drawn[np.isfinite(drawn)])
     reason = None if len(there) else "degenerate_replicates"
-    return Replicates(value=0.0, method="bootstrap", name="bootstrap", drawn=there, reason=reason)
+    return ReplicateProcedure(
+        value=0.0, method="bootstrap", name="bootstrap", drawn=there, reason=reason
+    )
 
 
 def paired_values(seed: int, n: int, shift: float) -> tuple[FloatArray, FloatArray]:
@@ -107,7 +109,7 @@ def test_the_interval_that_just_reaches_the_margin() -> None:
     def limits(level: float) -> Interval:
         return intervals.normal_mean(0.3, 0.1, level)
 
-    test = ByLimits(value=0.3, method="normal", name="normal", limits=limits).test
+    test = LimitsProcedure(value=0.3, method="normal", name="normal", limits=limits).test
     for at, beyond in ((0.1, 2), (0.25, 0.5), (0.35, -0.5), (0.5, -2)):
         p = {"greater": stats.norm.sf(beyond), "less": stats.norm.cdf(beyond)}
         p["two-sided"] = 2 * min(p.values())
@@ -148,7 +150,7 @@ def test_replicates_are_counted_beyond_the_margin() -> None:
 def test_where_there_is_no_answer() -> None:
     nothing = by_replicates(np.full(9, np.nan))
     assert math.isnan(hypotheses.equivalence_test(nothing.test, 0.2).p)
-    none_discordant = Discordant(
+    none_discordant = McNemarProcedure(
         value=0.0, method="McNemar", name="McNemar", first=0, second=0, rows=9,
         reason="nothing_differs",
     )  # fmt: skip
@@ -195,7 +197,7 @@ def test_paired_shares_at_the_margin() -> None:
         ends = max(-1.0, d - 1), min(1.0, d + 1)
         made = Wald(
             value=d, method="", name="", t=StandardError(se, "t", 199.0),
-            bayes=AboutMean.of(values, ends, counts=row), bounds=(-1.0, 1.0),
+            bayes=AugmentedMean.of(values, ends, counts=row), bounds=(-1.0, 1.0),
         )  # fmt: skip
         shown.append(hypotheses.non_inferiority_test(made.test, 0.05).p <= 0.05)
     assert 0.03 < np.mean(shown) < 0.06
@@ -206,7 +208,7 @@ def test_paired_shares_at_the_margin() -> None:
 def test_the_bounds_are_differences_that_there_can_be(first: int, second: int, at: float) -> None:
     """Against the binomial test, at the least and at the largest difference too: if all rows differ,
     eight of eight are what a difference of 1 makes for certain."""
-    made = Discordant(
+    made = McNemarProcedure(
         value=(first - second) / 8,
         method="none",
         name="none",

@@ -16,7 +16,13 @@ from calipers import _core
 from calipers.inference import intervals, paired_tests
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.gradients import cell_influence, class_gradient
-from calipers.inference.influence import MOST_GROUPS, ScoreInfluence, grouped, influence, jackknife
+from calipers.inference.influence import (
+    MOST_GROUPS,
+    ScoreInfluence,
+    influence,
+    jackknife,
+    jackknife_groups,
+)
 from calipers.inference.score_bootstrap import ranked_rows
 from calipers.inference.variance_estimators import TwoClassVariance, VarianceEstimator
 from calipers.measures import parse
@@ -316,11 +322,11 @@ def test_the_jackknife_of_few_rows_leaves_out_one_at_a_time(
 
 
 def test_the_jackknife_of_many_rows_leaves_out_groups_of_equal_size() -> None:
-    assert grouped(MOST_GROUPS).tolist() == list(range(MOST_GROUPS))
-    sizes = np.bincount(grouped(1050), minlength=MOST_GROUPS)
+    assert jackknife_groups(MOST_GROUPS).tolist() == list(range(MOST_GROUPS))
+    sizes = np.bincount(jackknife_groups(1050), minlength=MOST_GROUPS)
     assert len(sizes) == MOST_GROUPS
     assert set(sizes.tolist()) == {5, 6}
-    assert (grouped(1050) == grouped(1050)).all()
+    assert (jackknife_groups(1050) == jackknife_groups(1050)).all()
     generator = np.random.default_rng(0)
     truth = generator.random(4000) < 0.3
     score = truth + generator.normal(0, 1, 4000)

@@ -124,7 +124,7 @@ def test_the_ratings_of_hanley_and_mcneil() -> None:
 
 
 def test_hanley_and_mcneil_at_three_quarters() -> None:
-    half = intervals.z_of(0.95) * intervals.hanley_mcneil(0.75, 100, 100)
+    half = intervals.normal_quantile(0.95) * intervals.hanley_mcneil(0.75, 100, 100)
     assert (0.75 - half, 0.75 + half) == pytest.approx((0.682515, 0.817485), abs=5e-7)
 
 
@@ -286,7 +286,7 @@ def test_the_bound_for_separated_classes_holds(smaller: int, level: float) -> No
     """At the limit itself separation is seen with probability (1 − level)/2 at most: with it
     exactly when negatives are all alike, and less often for normal scores."""
     tail = (1 - level) / 2
-    limit = intervals.separated(1.0, smaller, level).low
+    limit = intervals.separated_auc(1.0, smaller, level).low
     generator = np.random.default_rng(smaller)
     draws = 40_000
     noise = 4 * math.sqrt(tail / draws)
@@ -298,7 +298,7 @@ def test_the_bound_for_separated_classes_holds(smaller: int, level: float) -> No
     negative = generator.normal(0, 1, (draws, 2 * smaller)).max(axis=1)
     assert (positive > negative).mean() <= tail + noise
 
-    low = intervals.separated(0.0, smaller, level)
+    low = intervals.separated_auc(0.0, smaller, level)
     assert (low.low, low.high) == (0.0, pytest.approx(1 - limit))
 
 
@@ -351,7 +351,7 @@ def test_normal_student_and_root_mean() -> None:
 @pytest.mark.parametrize("degrees", [3.5, 99_999.0, 1e5, 123_456.7, 1e6, 1e9, math.inf])
 def test_the_quantile_of_student_at_any_number_of_degrees(level: float, degrees: float) -> None:
     theirs = stats.t.ppf((1 + level) / 2, degrees)
-    assert intervals.t_of(level, degrees) == pytest.approx(theirs, rel=2e-14)
+    assert intervals.t_quantile(level, degrees) == pytest.approx(theirs, rel=2e-14)
 
 
 def test_the_coverage_of_the_root_of_a_mean_square() -> None:
@@ -580,7 +580,7 @@ def test_turned_replicates_end_at_1() -> None:
 
 def test_the_spread_of_replicates_of_any_magnitude() -> None:
     for scale in (1.0, 1e-200, 1e200):  # of 1, 2 and 6: (4 + 1 + 9)/2 = 7
-        found = intervals.spread(np.array([1.0, 2.0, 6.0]) * scale)
+        found = intervals.standard_deviation(np.array([1.0, 2.0, 6.0]) * scale)
         assert found == pytest.approx(math.sqrt(7) * scale, rel=1e-12)
 
 
@@ -610,7 +610,7 @@ def test_intervals_of_areas_end_at_their_limits() -> None:
             intervals.hanley_interval(area, table, 0.95),
         ):
             assert (made.low, made.high)[int(area > 0.5)] == float(area > 0.5)
-    above = intervals.separated(1.0, 4, 0.9)
+    above = intervals.separated_auc(1.0, 4, 0.9)
     assert (above.low, above.high) == (pytest.approx(0.05**0.25), 1.0)
-    below = intervals.separated(0.0, 4, 0.9)
+    below = intervals.separated_auc(0.0, 4, 0.9)
     assert (below.low, below.high) == (0.0, pytest.approx(1 - 0.05**0.25))

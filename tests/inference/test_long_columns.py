@@ -15,7 +15,7 @@ from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.statistics import Moments, ScoreTable, calibration, moments
 from calipers.statistics.calibration import ProbabilityLevels
-from calipers.statistics.regression import SortedValues, ascending, midranks, quantile
+from calipers.statistics.regression import SortedValues, midranks, quantile, sort_rows
 
 random = np.random.default_rng(3)
 
@@ -69,7 +69,7 @@ def test_distinct_values_are_those_of_numpy() -> None:
     own, (distinct, place) = SortedValues.of(values), np.unique(values, return_inverse=True)
     assert (own.values == distinct).all()
     assert (own.place == place).all()
-    assert (values[ascending(values)] == np.sort(values)).all()
+    assert (values[sort_rows(values)] == np.sort(values)).all()
     assert midranks(values) == pytest.approx(own.midranks(np.ones(len(values))), rel=1e-15)
     assert len(SortedValues.of(np.zeros(0)).values) == 0
     assert np.isnan(SortedValues.of(np.array([1.0, np.nan])).values[-1])

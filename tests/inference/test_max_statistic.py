@@ -13,7 +13,7 @@ from calipers import _core
 from calipers.estimation.scores import ScoredRows
 from calipers.inference import max_statistic, paired_tests
 from calipers.inference.method_limits import FLOOR
-from calipers.inference.procedures import OfNoDifference
+from calipers.inference.procedures import TestOnlyProcedure
 from calipers.inference.settings import Settings
 from calipers.report.verdict import outcome
 from calipers.results import Comparison
@@ -39,7 +39,7 @@ def test_all_deals_are_tried_where_they_are_few(baseline: int | None) -> None:
         largest(np.stack([table[u][list(order)] for u, order in enumerate(deal)]), pairs)
         for deal in itertools.product(orders, repeat=3)
     ]
-    found = max_statistic.dealt(table, baseline, 216, 0)
+    found = max_statistic.permuted_maxima(table, baseline, 216, 0)
     assert found.exact
     assert found.tests == 2 * len(pairs)
     np.testing.assert_allclose(np.sort(found.drawn, axis=1), np.sort(every, axis=0).T, rtol=1e-9)
@@ -48,7 +48,7 @@ def test_all_deals_are_tried_where_they_are_few(baseline: int | None) -> None:
         own = np.array([max(row[side], row[side] * side) for row in every])
         [p] = found.p(np.array([t]), np.array([2.0]), side)
         assert p == np.mean(own >= abs(t) * (1 - 1e-9))
-    sampled = max_statistic.dealt(np.concatenate([table] * 3), baseline, 4_000, 0)
+    sampled = max_statistic.permuted_maxima(np.concatenate([table] * 3), baseline, 4_000, 0)
     assert not sampled.exact
 
 
@@ -57,7 +57,7 @@ def test_two_systems_are_swapped() -> None:
     size of the mean."""
     apart = np.random.default_rng(2).normal(0.3, 1, 12)
     table = np.column_stack([apart, np.zeros(12)])[:, :, None]
-    found = max_statistic.dealt(table, 1, 4096, 0)
+    found = max_statistic.permuted_maxima(table, 1, 4096, 0)
     signs = np.array(list(itertools.product((1, -1), repeat=12)))
     means = np.abs((signs * apart).mean(axis=1))
     own = apart.mean() / np.sqrt(apart.var(ddof=1) / 12 * (1 + FLOOR))
@@ -69,8 +69,8 @@ def test_two_systems_are_swapped() -> None:
 def test_critical_values_and_p_values_agree() -> None:
     random = np.random.default_rng(3)
     for maxima in (
-        max_statistic.dealt(random.normal(size=(20, 4, 2)), None, 2_000, 0),
-        max_statistic.by_influence(list(random.normal(size=(6, 200))), 0),
+        max_statistic.permuted_maxima(random.normal(size=(20, 4, 2)), None, 2_000, 0),
+        max_statistic.gaussian_maxima(list(random.normal(size=(6, 200))), 0),
     ):
         for level in (0.9, 0.95, 0.99):
             if maxima.normal:  # of one test's own p-value
@@ -87,7 +87,7 @@ def test_vectors_that_vary_together() -> None:
     random = np.random.default_rng(4)
     basis, _ = np.linalg.qr(random.normal(size=(300, 4)))
     vectors = [(basis[:, 0] + basis[:, j]) * scale for j, scale in ((1, 1.0), (2, 9.0), (3, 0.1))]
-    found = max_statistic.by_influence(vectors, 0)
+    found = max_statistic.gaussian_maxima(vectors, 0)
     correlation = np.full((3, 3), 0.5) + 0.5 * np.eye(3)
     normal = stats.multivariate_normal(np.zeros(3), correlation)
     many = np.array([1e9])
@@ -95,9 +95,9 @@ def test_vectors_that_vary_together() -> None:
         inside = normal.cdf(np.full(3, z), lower_limit=np.full(3, -z))
         assert found.p(np.array([z]), many)[0] == pytest.approx(1 - inside, abs=0.01)
     # Independent ones, and such as have no vector, are larger together; the same one is one test.
-    alone = max_statistic.by_influence([None, None, None], 0).p(np.array([2.0]), many)[0]
+    alone = max_statistic.gaussian_maxima([None, None, None], 0).p(np.array([2.0]), many)[0]
     assert alone == pytest.approx(1 - (1 - 2 * stats.norm.sf(2.0)) ** 3, abs=0.01)
-    same = max_statistic.by_influence([vectors[0], -vectors[0], 2 * vectors[0]], 0)
+    same = max_statistic.gaussian_maxima([vectors[0], -vectors[0], 2 * vectors[0]], 0)
     assert same.p(np.array([2.0]), many)[0] == pytest.approx(2 * stats.norm.sf(2.0), abs=0.005)
     # Far out no draw reaches, and Bonferroni's bound holds, by Student's t.
     [far] = found.p(np.array([9.0]), np.array([20.0]))
@@ -114,17 +114,18 @@ def test_what_is_kept_has_the_inner_products() -> None:
     most = max_statistic.SINGLES // len(a)
     for tests, kind, within in ((2, np.float64, 1e-15), (most, np.float32, 1e-8)):
         one, other = (
-            of.astype(float) for of in (max_statistic.kept(a, tests), max_statistic.kept(b, tests))
+            of.astype(float)
+            for of in (max_statistic.sketch_vector(a, tests), max_statistic.sketch_vector(b, tests))
         )
-        assert max_statistic.kept(a, tests).dtype == kind
+        assert max_statistic.sketch_vector(a, tests).dtype == kind
         correlation = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
         assert correlation == pytest.approx(a @ b / norms, abs=within)
-    one, other = max_statistic.kept(a, most + 1), max_statistic.kept(b, most + 1)
+    one, other = max_statistic.sketch_vector(a, most + 1), max_statistic.sketch_vector(b, most + 1)
     assert len(one) == max_statistic.SKETCH
     assert abs(one @ other - a @ b) / norms < 0.05
     assert one @ one == pytest.approx(a @ a, rel=0.1)
-    np.testing.assert_allclose(max_statistic.kept(a - b, most + 1), one - other, atol=1e-9)
-    assert (max_statistic.kept(a[:100], most + 1) == a[:100]).all()
+    np.testing.assert_allclose(max_statistic.sketch_vector(a - b, most + 1), one - other, atol=1e-9)
+    assert (max_statistic.sketch_vector(a[:100], most + 1) == a[:100]).all()
 
 
 def test_large_and_small_influences_are_kept_alike() -> None:
@@ -132,10 +133,12 @@ def test_large_and_small_influences_are_kept_alike() -> None:
     column = np.random.default_rng(6).normal(size=5_000)
     tests = max_statistic.DOUBLES // len(column) + 1
     for scale in (1e-60, 1.0, 1e60):
-        found = max_statistic.by_influence([max_statistic.kept(scale * column, tests), column], 0)
+        found = max_statistic.gaussian_maxima(
+            [max_statistic.sketch_vector(scale * column, tests), column], 0
+        )
         same = found.p(np.array([2.0]), np.full(1, np.inf))
         assert same == pytest.approx(2 * stats.norm.sf(2.0), abs=0.005)
-    assert (max_statistic.kept(np.zeros(5_000), tests) == 0).all()
+    assert (max_statistic.sketch_vector(np.zeros(5_000), tests) == 0).all()
 
 
 def test_clusters_are_the_units_of_vectors() -> None:
@@ -149,7 +152,7 @@ def test_clusters_are_the_units_of_vectors() -> None:
     assert reading.influence is not None
     influence = reading.influence()
     assert influence is not None
-    vector = max_statistic.moved(influence)
+    vector = max_statistic.influence_vector(influence)
     assert vector is not None
     assert len(vector) == 12
 
@@ -313,7 +316,9 @@ def test_a_system_without_a_value_takes_the_mean_of_the_others() -> None:
     table[4, 1] = np.nan
     filled = table.copy()
     filled[4, 1] = (table[4, 0] + table[4, 2]) / 2
-    first, second = (max_statistic.dealt(of, None, 500, seed=1).drawn for of in (table, filled))
+    first, second = (
+        max_statistic.permuted_maxima(of, None, 500, seed=1).drawn for of in (table, filled)
+    )
     assert first == pytest.approx(second, rel=1e-9)
 
 
@@ -335,7 +340,7 @@ def test_all_deals_of_weighted_units_with_gaps(weighted: bool) -> None:
         t = means / np.sqrt(variance + FLOOR * variance.mean())
         every.append([np.abs(t).max(), t.max(), -t.min()])
     own = weight[:, None] * 3 if weighted else None
-    found = max_statistic.dealt(table, None, 6**4, 0, own)
+    found = max_statistic.permuted_maxima(table, None, 6**4, 0, own)
     assert found.exact
     expected = np.repeat(np.sort(every, axis=0), 6, axis=0).T
     np.testing.assert_allclose(np.sort(found.drawn, axis=1), expected, rtol=1e-9)
@@ -343,18 +348,22 @@ def test_all_deals_of_weighted_units_with_gaps(weighted: bool) -> None:
 
 def test_errors_with_a_share_of_their_mean() -> None:
     errors = np.array([0.1, 0.3, np.nan])
-    found = max_statistic.floored(np.array([0.2, -0.4, 0.1]), errors, np.array([9.0, 9.0, 9.0]))
+    found = max_statistic.floored_errors(
+        np.array([0.2, -0.4, 0.1]), errors, np.array([9.0, 9.0, 9.0])
+    )
     expected = np.sqrt(np.square(errors) + FLOOR * (0.01 + 0.09) / 2)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert np.isnan(max_statistic.floored(np.array([0.2]), np.array([np.nan]), np.ones(1))).all()
+    assert np.isnan(
+        max_statistic.floored_errors(np.array([0.2]), np.array([np.nan]), np.ones(1))
+    ).all()
 
 
 def test_errors_that_rounding_leaves_of_constant_differences() -> None:
     """As the deals have them, of which the first deals every unit as it is. Values that differ by
     half everywhere have variance 0, and 10⁻¹² of their mean square for it."""
     table = np.stack([np.full((3, 1), 0.5), np.zeros((3, 1))], axis=1)
-    [seen] = max_statistic.dealt(table, 1, 8, 0).drawn[:1, :1][0]
-    [error] = max_statistic.floored(np.array([0.5]), np.zeros(1), np.array([3.0]))
+    [seen] = max_statistic.permuted_maxima(table, 1, 8, 0).drawn[:1, :1][0]
+    [error] = max_statistic.floored_errors(np.array([0.5]), np.zeros(1), np.array([3.0]))
     assert error == pytest.approx(np.sqrt(1e-12 * 0.25 / 2 * (1 + FLOOR)), rel=1e-9)
     assert 0.5 / error == pytest.approx(seen, rel=1e-9)
 
@@ -363,7 +372,7 @@ def test_sketches_add_with_signs() -> None:
     """Numbers of one sign, added up without signs of their own, would be longer by far."""
     ones = np.ones(4 * max_statistic.SKETCH)
     other = np.tile([1.0, 3.0], 2 * max_statistic.SKETCH)
-    found = max_statistic.kept(ones, 10_000), max_statistic.kept(other, 10_000)
+    found = max_statistic.sketch_vector(ones, 10_000), max_statistic.sketch_vector(other, 10_000)
     for a, b, expected in ((0, 0, 4.0), (0, 1, 8.0), (1, 1, 20.0)):
         assert found[a] @ found[b] / max_statistic.SKETCH == pytest.approx(expected, rel=0.15)
 
@@ -372,7 +381,7 @@ def test_the_share_of_the_mean_variance_is_a_tenth() -> None:
     """Of one difference of many topics the variance becomes 1.1 times itself, and the largest |t|
     that of a normal over √1.1; with a fifth it would be 1.789."""
     table = np.random.default_rng(3).normal(size=(1500, 2, 1))
-    found = max_statistic.dealt(table, 1, 10_000, 0)
+    found = max_statistic.permuted_maxima(table, 1, 10_000, 0)
     assert found.size(0.025) == pytest.approx(1.959964 / np.sqrt(1.1), abs=0.035)
     assert abs(found.size(0.025) - 1.959964 / np.sqrt(1.2)) > 0.04
 
@@ -387,13 +396,13 @@ def test_the_same_replicates_are_drawn_whatever_the_last_digits(dependent: bool)
     if dependent:  # as differences of three systems, and of measures that say nearly the same
         vectors += [a - b, a - c, b - c, 2 * (a - b), a - b + 1e-4 * c, np.zeros(60)]
     turn = np.linalg.qr(random.normal(size=(60, 60)))[0]
-    found = max_statistic.by_influence(vectors, seed=0)
-    turned = max_statistic.by_influence([vector @ turn for vector in vectors], seed=0)
+    found = max_statistic.gaussian_maxima(vectors, seed=0)
+    turned = max_statistic.gaussian_maxima([vector @ turn for vector in vectors], seed=0)
     np.testing.assert_allclose(turned.drawn, found.drawn, rtol=0, atol=1e-6)
     # P(largest |z| > 2) of one normal, and of three that are independent.
     expected = {1: 0.0455, 3: 1 - (1 - 0.0455) ** 3}
     for number, share in expected.items():
-        largest = max_statistic.by_influence([a, b, c][:number], seed=0).drawn[0]
+        largest = max_statistic.gaussian_maxima([a, b, c][:number], seed=0).drawn[0]
         assert np.mean(largest > 2) == pytest.approx(share, abs=0.006)
 
 
@@ -401,7 +410,7 @@ def test_the_same_replicates_are_drawn_whatever_the_last_digits(dependent: bool)
 def test_independent_tests_of_a_side_are_adjusted_as_sidak_says(tests: int) -> None:
     """A one-sided test is held against the largest of its side, a two-sided one against the largest
     on both: either way 1 − (1 − p)ᵏ of tests that vary apart."""
-    maxima = max_statistic.by_influence([None] * tests, seed=0)
+    maxima = max_statistic.gaussian_maxima([None] * tests, seed=0)
     for side, both in ((0, 2), (1, 1), (-1, 1)):
         for own in (0.2, 0.02):
             truth = 1 - (1 - own) ** tests
@@ -429,15 +438,17 @@ def test_a_difference_is_held_against_all_deals_of_its_side(sign: int, alternati
         "less": np.mean(every <= seen + 1e-12),
     }
     assert len({round(p, 6) for p in truth.values()}) == 3
-    own = OfNoDifference(
+    own = TestOnlyProcedure(
         value=seen, method="none", name="none", made=lambda _: paired_tests.TestResult(0.0, "none")
     )
-    together = max_statistic.Together(
+    together = max_statistic.MaxTProcedure(
         value=seen,
         method="none",
         name="none",
         own=own,
-        maxima=max_statistic.dealt(np.column_stack([apart, np.zeros(7)])[:, :, None], 1, 128, 0),
+        maxima=max_statistic.permuted_maxima(
+            np.column_stack([apart, np.zeros(7)])[:, :, None], 1, 128, 0
+        ),
         sign=sign,
         se=float(np.sqrt(apart.var(ddof=1) / 7 * (1 + FLOOR))),
     )

@@ -78,7 +78,7 @@ def test_exact_randomisation_is_scipys(n: int) -> None:
     generator = np.random.default_rng(n)
     for _ in range(20):
         d = random_differences(generator, n)
-        (ours,) = paired_tests.randomisation(d[:, None], 10_000, 0)
+        (ours,) = paired_tests.randomization(d[:, None], 10_000, 0)
         assert ours.name == "paired randomisation, exact"
         signs = np.array(list(product([-1, 1], repeat=n)))
         extreme = np.abs(signs @ d) >= abs(d.sum()) - 1e-9
@@ -97,8 +97,8 @@ def test_exact_randomisation_is_scipys(n: int) -> None:
 def test_sampled_randomisation_comes_near_the_exact_one() -> None:
     generator = np.random.default_rng(8)
     table = generator.normal(0.4, 1.0, (15, 6))
-    exact = paired_tests.randomisation(table, 2**15, 0)
-    drawn = paired_tests.randomisation(table, 2**15 - 1, 0)
+    exact = paired_tests.randomization(table, 2**15, 0)
+    drawn = paired_tests.randomization(table, 2**15 - 1, 0)
     assert {t.name for t in exact} == {"paired randomisation, exact"}
     assert {t.name for t in drawn} == {"paired randomisation"}
     for a, b in zip(exact, drawn, strict=True):
@@ -106,14 +106,14 @@ def test_sampled_randomisation_comes_near_the_exact_one() -> None:
 
 
 def test_a_sampled_p_value_is_never_0() -> None:
-    (found,) = paired_tests.randomisation(np.ones((40, 1)), 999, 0)
+    (found,) = paired_tests.randomization(np.ones((40, 1)), 999, 0)
     assert found.p == 1 / 1000
 
 
 def test_the_randomisation_test_keeps_its_level() -> None:
     """4,000 samples of 12 without a difference: 5% and 10% are rejected, as the exact test does."""
     d = np.random.default_rng(9).standard_t(3, (12, 4000))
-    p = np.array([t.p for t in paired_tests.randomisation(d, 10_000, 0)])
+    p = np.array([t.p for t in paired_tests.randomization(d, 10_000, 0)])
     for level in (0.05, 0.1):
         assert (p <= level).mean() == pytest.approx(level, abs=0.015)
 
@@ -223,14 +223,14 @@ def test_one_and_two_sides_are_scipys(side: str) -> None:
         assert paired_tests.paired_t(d, side).p == pytest.approx(
             stats.ttest_rel(a, b, alternative=side).pvalue, rel=1e-9
         )
-        (ours,) = paired_tests.randomisation(d[:, None], 1000, 0, side)
+        (ours,) = paired_tests.randomization(d[:, None], 1000, 0, side)
         signs = np.array(list(product([-1, 1], repeat=n))) @ d
         towards = {"two-sided": np.abs, "greater": np.array, "less": np.negative}[side]
         assert ours.p == pytest.approx((towards(signs) >= towards(d.sum()) - 1e-9).mean())
         assert ours.alternative == side
         above, below = int((d > 0.05).sum()), int((d < -0.05).sum())
         expected = stats.binomtest(above, above + below, alternative=side).pvalue
-        assert paired_tests.sign(d, side).p == pytest.approx(expected, rel=1e-10)
+        assert paired_tests.sign_test(d, side).p == pytest.approx(expected, rel=1e-10)
         assert paired_tests.mcnemar(above, below, side).p == pytest.approx(expected, rel=1e-10)
     z = stats.norm.sf(1.5)
     expected = {"two-sided": 2 * z, "greater": z, "less": 1 - z}[side]
@@ -243,18 +243,18 @@ def test_every_result_names_its_sides() -> None:
         tests = [
             paired_tests.paired_t(d, side),
             paired_tests.wilcoxon(d, side),
-            paired_tests.sign(d, side),
+            paired_tests.sign_test(d, side),
             paired_tests.mcnemar(4, 2, side),
             paired_tests.normal(1, 1, "z", side),
             paired_tests.bootstrap(d, side),
-            *paired_tests.randomisation(d[:, None], 99, 0, side),
+            *paired_tests.randomization(d[:, None], 99, 0, side),
             paired_tests.swapped_ratios(np.ones((5, 2)), np.ones((5, 2)), 99, 0, side),
         ]
         assert {t.alternative for t in tests} == {side}
         assert all(t.sides in str(t) for t in tests)
     assert paired_tests.TestResult(0.5, "t", "less").sides == "one-sided (less)"
     with pytest.raises(ValueError, match="alternative is 'larger'"):
-        paired_tests.sign(d, "larger")
+        paired_tests.sign_test(d, "larger")
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -262,8 +262,8 @@ def test_the_sides_of_a_randomisation_meet(drawn: bool) -> None:
     """What counts for both sides lies beyond the value or on it."""
     d = np.round(np.random.default_rng(22).normal(0.2, 1, (12, 5)), 1)
     tried = 4095 if drawn else 4096
-    p = {side: [t.p for t in paired_tests.randomisation(d, tried, 3, side)] for side in SIDES}
-    turned = [t.p for t in paired_tests.randomisation(-d, tried, 3, "less")]
+    p = {side: [t.p for t in paired_tests.randomization(d, tried, 3, side)] for side in SIDES}
+    turned = [t.p for t in paired_tests.randomization(-d, tried, 3, "less")]
     np.testing.assert_allclose(turned, p["greater"])
     smaller = np.minimum(p["greater"], p["less"])
     assert (np.abs(2 * smaller - p["two-sided"]) < 0.1).all()
@@ -275,14 +275,14 @@ def test_units_without_a_value_do_not_count() -> None:
     d = generator.normal(0.3, 1, (200, 3))
     d[::3, 1] = np.nan
     d[8:, 2] = np.nan
-    tests = paired_tests.randomisation(d, 20_000, 1)
-    alone = [paired_tests.randomisation(c[~np.isnan(c)][:, None], 20_000, 1)[0] for c in d.T]
+    tests = paired_tests.randomization(d, 20_000, 1)
+    alone = [paired_tests.randomization(c[~np.isnan(c)][:, None], 20_000, 1)[0] for c in d.T]
     assert tests[0] == alone[0]
     assert tests[1].p == pytest.approx(alone[1].p, abs=0.01)
     assert tests[2] == alone[2]
     assert tests[2].name == "paired randomisation, exact"
     column = d[:, 1]
-    for test in (paired_tests.paired_t, paired_tests.wilcoxon, paired_tests.sign):
+    for test in (paired_tests.paired_t, paired_tests.wilcoxon, paired_tests.sign_test):
         assert test(column) == test(column[~np.isnan(column)])
 
 
@@ -291,10 +291,10 @@ def test_no_p_value_without_finite_values(n: int) -> None:
     table = np.full((n, 3), 0.5)
     table[:, 0] = np.nan
     table[0, 1] = np.inf
-    p = [t.p for t in paired_tests.randomisation(table, 1000, 0)]
+    p = [t.p for t in paired_tests.randomization(table, 1000, 0)]
     assert np.isnan(p).tolist() == [True, True, False]
     nothing = np.full(n, np.nan)
-    for test in (paired_tests.paired_t, paired_tests.wilcoxon, paired_tests.sign):
+    for test in (paired_tests.paired_t, paired_tests.wilcoxon, paired_tests.sign_test):
         assert math.isnan(test(nothing).p)
 
 
@@ -441,9 +441,9 @@ def test_tests_keep_their_level(side: str, law: str) -> None:
         "tails": generator.standard_t(2, (20, 1500)),
     }[law]
     p = {
-        "randomisation": [t.p for t in paired_tests.randomisation(d, 2000, 0, side)],
+        "randomisation": [t.p for t in paired_tests.randomization(d, 2000, 0, side)],
         "wilcoxon": [paired_tests.wilcoxon(x, side).p for x in d.T],
-        "sign": [paired_tests.sign(x, side).p for x in d.T],
+        "sign": [paired_tests.sign_test(x, side).p for x in d.T],
         "t": [paired_tests.paired_t(x, side).p for x in d.T],
     }
     share = {name: np.mean(np.array(values) <= 0.05) for name, values in p.items()}

@@ -24,7 +24,7 @@ from rows_by_hand import (
 from scipy import special, stats
 
 import calipers as cal
-from calipers.inference.bayesian_bootstrap import AboutMean
+from calipers.inference.bayesian_bootstrap import AugmentedMean
 
 near = partial(by_hand.near, rel=1e-6)
 
@@ -71,7 +71,7 @@ def wider(
     far = min(reach, np.abs(values - value).max() * (1 + 2 / differing))
     ends_ = np.array([value - far, value + far])
     ends_ = np.clip(ends_, -most, most) if np.isfinite(reach) else ends_
-    bayes = AboutMean.of(values, tuple(ends_), weight=weight)
+    bayes = AugmentedMean.of(values, tuple(ends_), weight=weight)
     assert bayes is not None
     (low, high), _ = by_error(value, se, degrees)
     own = bayes.quantiles(np.array([0.025, 0.975]))

@@ -102,7 +102,7 @@ def labels(rows: Rows, measure: str, design: str) -> Any:
 
 
 def compared(first: Any, second: Any) -> Any:
-    return two_samples.compared(first, second, lambda: policy.interval(second))
+    return two_samples.compare_samples(first, second, lambda: policy.interval(second))
 
 
 def by_error(value: float, se: float, degrees: float = np.inf) -> tuple[tuple[float, float], float]:
@@ -221,7 +221,7 @@ def test_means_of_few() -> None:
         assert test.p == pytest.approx(p, nan_ok=True)
     assert compared(regression([1.0]), regression([1.0, 2.0]))[0].reason == "too_few_rows"
     for value, p in ((0.0, 1.0), (0.1, np.nan)):
-        test = unpaired.by_error(value, 0.0, 5, 0.95, "clustered")[1]
+        test = unpaired.student_from_error(value, 0.0, 5, 0.95, "clustered")[1]
         assert test.p == pytest.approx(p, nan_ok=True)
     right = Rows(*(np.repeat(of, 4) for of in (1, 0.9, 0.1, 1.0, 0)))
     assert compared(counts(right, "accuracy"), counts(right, "accuracy"))[1].p == 1
@@ -242,7 +242,7 @@ class Chance:
 def beside(
     first: Any, second: Any, p: float, *made: Interval
 ) -> tuple[Interval, paired_tests.TestResult]:
-    return two_samples.compared(
+    return two_samples.compare_samples(
         first,
         second,
         lambda: policy.interval(second),
@@ -292,7 +292,7 @@ def test_chance_alone_where_errors_say_little() -> None:
     made, test = beside(first, second, 0.3)
     assert (made.method, test.p) == ("dealt", 0.3)
     reading = counts(LARGER, "MCC")  # from -1 to 1
-    assert limits(two_samples._possible(Interval(-9.0, 9.0, ""), reading)) == (-2, 2)
+    assert limits(two_samples._clip_to_range(Interval(-9.0, 9.0, ""), reading)) == (-2, 2)
 
 
 # --- Clusters that have rows in both --------------------------------------------------------------
@@ -413,7 +413,7 @@ def test_areas_of_precision() -> None:
 
 
 def test_an_interval_about_0_at_any_level_has_a_p_value_of_1() -> None:
-    assert unpaired.inverted(lambda level: Interval(-level, level, "even"), "even").p == 1.0
+    assert unpaired.invert_interval(lambda level: Interval(-level, level, "even"), "even").p == 1.0
 
 
 # --- Draws ----------------------------------------------------------------------------------------

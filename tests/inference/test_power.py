@@ -48,7 +48,7 @@ def test_power_of_t_is_that_of_statsmodels(n: int, effect: float, level: float) 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])
 def test_sizes_of_the_paired_t_that_are_in_print(effect: float, n: int) -> None:
     # G*Power's, for Cohen's small, medium and large effects.
-    assert sample_size.needed(lambda n: power_of_t(effect, 1, n) >= 0.8) == n
+    assert sample_size.smallest_n(lambda n: power_of_t(effect, 1, n) >= 0.8) == n
 
 
 @pytest.mark.parametrize(("variance", "r", "width", "n"), [(265, 0.8, 10, 19), (5, 0.5, 2, 22)])
@@ -57,7 +57,7 @@ def test_sizes_for_a_half_width_that_are_in_print(
 ) -> None:
     # The examples of size.ci.mean.ps in R's statpsych.
     sd = sample_size.paired_sd(math.sqrt(variance), r)
-    assert sample_size.needed(lambda n: sample_size.mean_half_width(sd, n) <= width / 2) == n
+    assert sample_size.smallest_n(lambda n: sample_size.mean_half_width(sd, n) <= width / 2) == n
 
 
 @pytest.mark.parametrize("n", [4, 12, 60])
@@ -69,10 +69,10 @@ def test_half_width_of_a_mean_is_what_intervals_have_on_average(n: int) -> None:
 
 
 def test_the_randomisation_test_needs_as_many_as_t() -> None:
-    n = sample_size.needed(lambda n: power_of_t(0.5, 1, n) >= 0.8)
+    n = sample_size.smallest_n(lambda n: power_of_t(0.5, 1, n) >= 0.8)
     assert n is not None
     drawn = np.random.default_rng(2).normal(0.5, 1, (n, 2000))
-    p = np.array([t.p for t in paired_tests.randomisation(drawn, 999, 0)])
+    p = np.array([t.p for t in paired_tests.randomization(drawn, 999, 0)])
     assert agrees((p < 0.05).mean(), power_of_t(0.5, 1, n), 2000)
 
 
@@ -162,7 +162,7 @@ def test_power_of_a_share_by_enumeration(share: float, reference: float, n: int)
 
 
 def test_from_the_size_of_a_share_on_the_power_stays() -> None:
-    n = sample_size.steadily_needed(lambda n: power.share_power(0.9, 0.8, n), 0.8)
+    n = sample_size.smallest_stable_n(lambda n: power.share_power(0.9, 0.8, n), 0.8)
     assert n is not None
     assert power.share_power(0.9, 0.8, n - 1) < 0.8
     assert min(power.share_power(0.9, 0.8, m) for m in range(n, 2000)) >= 0.8
@@ -182,7 +182,7 @@ def test_power_of_mcnemar_by_enumeration(first: float, second: float, n: int) ->
 
 
 def test_power_of_mcnemar_by_simulation_and_rising() -> None:
-    n = sample_size.needed(lambda n: power.mcnemar_power(0.06, 0.03, n) >= 0.8)
+    n = sample_size.smallest_n(lambda n: power.mcnemar_power(0.06, 0.03, n) >= 0.8)
     assert n is not None
     drawn = np.random.default_rng(7).multinomial(n, [0.06, 0.03, 0.91], 3000)
     found = np.mean([paired_tests.mcnemar(b, c).p <= 0.05 for b, c, _ in drawn])
@@ -214,7 +214,7 @@ def test_power_of_two_independent_shares(first: float, second: float, n: int) ->
 
 def test_sizes_of_two_independent_shares_that_are_in_print() -> None:
     # 90% against 85% at 5% and 80%: 686 each (Fleiss, Levin and Paik, without correction).
-    assert sample_size.needed(lambda n: power.two_shares_power(0.9, 0.85, n) >= 0.8) == 686
+    assert sample_size.smallest_n(lambda n: power.two_shares_power(0.9, 0.85, n) >= 0.8) == 686
 
 
 # ------------------------------------------------------------------------------- areas
@@ -360,10 +360,10 @@ def test_the_upper_limit_of_a_spread_holds_as_often_as_it_says() -> None:
 
 
 def test_the_search_ends() -> None:
-    assert sample_size.needed(lambda n: n >= 7) == 7
-    assert sample_size.needed(lambda n: True) == 2
-    assert sample_size.needed(lambda n: False) is None
-    assert sample_size.steadily_needed(lambda n: 0.0, 0.8) is None
+    assert sample_size.smallest_n(lambda n: n >= 7) == 7
+    assert sample_size.smallest_n(lambda n: True) == 2
+    assert sample_size.smallest_n(lambda n: False) is None
+    assert sample_size.smallest_stable_n(lambda n: 0.0, 0.8) is None
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 5, 49, 1e3, 1e5, 1e7, 1e9])

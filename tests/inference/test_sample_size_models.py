@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 import calipers as cal
 from calipers.inference import sample_size, sample_size_models
-from calipers.inference.intervals import logit_normal, z_of
+from calipers.inference.intervals import logit_normal, normal_quantile
 from calipers.inference.proportions import paired_shares, wilson
 
 
@@ -27,7 +27,9 @@ def test_a_share_by_every_count(share: float, width: float) -> None:
         counts = np.arange(n + 1)
         short = [half(wilson(k / n, n, 0.95)) <= width for k in counts]
         exact = float(stats.binom.pmf(counts, n, share)[short].sum())
-        assert sample_size_models.of_share(share, n, width, 0.95) == pytest.approx(exact, abs=1e-12)
+        assert sample_size_models.proportion_assurance(share, n, width, 0.95) == pytest.approx(
+            exact, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("width", [0.05, 0.06, 0.1, 0.4])
@@ -38,9 +40,9 @@ def test_paired_shares_by_every_table(width: float) -> None:
         if up + down <= n and half(paired_shares(up / n, down / n, n, 0.95)) <= width:
             parts, chances = [up, down, n - up - down], [discordant / 2] * 2 + [1 - discordant]
             exact += float(stats.multinomial.pmf(parts, n, chances))
-    assert sample_size_models.of_paired_shares(discordant, n, width, 0.95) == pytest.approx(
-        exact, abs=1e-9
-    )
+    assert sample_size_models.paired_proportion_assurance(
+        discordant, n, width, 0.95
+    ) == pytest.approx(exact, abs=1e-9)
 
 
 @pytest.mark.parametrize("width", [0.1, 0.12, 0.13, 0.3])
@@ -49,9 +51,11 @@ def test_two_shares_by_every_pair_of_counts(width: float) -> None:
     of = stats.binom.pmf(np.arange(n + 1), n, share)
     seen = np.arange(n + 1) / n
     variance = seen * (1 - seen)
-    short = z_of(0.95) * np.sqrt((variance[:, None] + variance) / n) <= width
+    short = normal_quantile(0.95) * np.sqrt((variance[:, None] + variance) / n) <= width
     exact = float((of[:, None] * of)[short].sum())
-    assert sample_size_models.of_two_shares(share, n, width, 0.95) == pytest.approx(exact, abs=1e-9)
+    assert sample_size_models.two_proportion_assurance(share, n, width, 0.95) == pytest.approx(
+        exact, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("n", [4, 9, 16])
@@ -67,12 +71,12 @@ def test_widths_that_are_just_reached(n: int) -> None:
     for hair in (1e-10, -1e-6):
         for width in of_counts * (1 + hair):
             exact = chance[of_counts <= width].sum()
-            assert sample_size_models.of_share(0.3, n, width, 0.95) == pytest.approx(
+            assert sample_size_models.proportion_assurance(0.3, n, width, 0.95) == pytest.approx(
                 exact, abs=1e-9
             )
         for width in of_tables * (1 + hair):
             exact = each[of_tables <= width].sum()
-            made = sample_size_models.of_paired_shares(0.4, n, width, 0.95)
+            made = sample_size_models.paired_proportion_assurance(0.4, n, width, 0.95)
             assert made == pytest.approx(exact, abs=1e-9)
 
 
@@ -81,16 +85,16 @@ def test_quantiles_of_an_area() -> None:
     for area in (0.6, 0.8, 0.9):
         scale = 0.05 / (area * (1 - area))
         exact = stats.norm.cdf((np.log(0.7 / 0.3) - np.log(area / (1 - area))) / scale)
-        made = sample_size_models.of_area(area, lambda _: 0.05, lambda a: a, 0.7)
+        made = sample_size_models.auc_assurance(area, lambda _: 0.05, lambda a: a, 0.7)
         assert made == pytest.approx(exact, abs=1 / 790)
-    assert sample_size_models.of_area(0.8, lambda _: 0.05, lambda a: a, 1.0) == 1
+    assert sample_size_models.auc_assurance(0.8, lambda _: 0.05, lambda a: a, 1.0) == 1
 
 
 @pytest.mark.parametrize("area", [1e-4, 0.03, 0.97, 1 - 1e-4])
 def test_areas_so_near_an_end_that_only_it_is_left(area: float) -> None:
     """Of few rows what is observed may have no logit to all digits; it is then as near as can be."""
     seen: list[float] = []
-    sample_size_models.of_area(area, lambda _: 0.5, lambda a: seen.append(a) or 0.0, 1.0)  # type: ignore[func-returns-value]
+    sample_size_models.auc_assurance(area, lambda _: 0.5, lambda a: seen.append(a) or 0.0, 1.0)  # type: ignore[func-returns-value]
     assert 0 < min(seen) < 1e-12 < 1 - 1e-12 < max(seen) < 1
     made = cal.plan("AUC", value=area, positives_share=0.1, half_width=0.05)
     assert made.assured is not None
@@ -100,7 +104,7 @@ def test_areas_so_near_an_end_that_only_it_is_left(area: float) -> None:
 def test_the_mean_of_two_units() -> None:
     """s² of two is χ² with 1 degree of freedom."""
     exact = stats.chi2.cdf((5.0 * math.sqrt(2) / stats.t.ppf(0.975, 1)) ** 2, 1)
-    assert sample_size_models.of_mean(1.0, 2, 5.0, 0.95, 1) == pytest.approx(exact, rel=1e-9)
+    assert sample_size_models.mean_assurance(1.0, 2, 5.0, 0.95, 1) == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.parametrize("area", [0.6, 0.85])
@@ -131,7 +135,7 @@ def test_sizes_beyond_the_teeth(wanted: float) -> None:
         return n / 200 + 0.02 * (n * 7 % 5) / 5
 
     steady = max(n for n in range(2, 300) if power(n) < wanted) + 1
-    assert sample_size.steadily_needed(power, wanted) == steady
+    assert sample_size.smallest_stable_n(power, wanted) == steady
 
 
 def test_a_mean_by_simulation() -> None:
@@ -141,7 +145,9 @@ def test_a_mean_by_simulation() -> None:
     se = stats.sem(drawn, axis=1)
     low, high = stats.t.interval(0.95, n - 1, loc=drawn.mean(axis=1), scale=se)
     found = float(((high - low) / 2 <= width).mean())
-    assert sample_size_models.of_mean(1.0, n, width, 0.95, n - 1) == pytest.approx(found, abs=0.014)
+    assert sample_size_models.mean_assurance(1.0, n, width, 0.95, n - 1) == pytest.approx(
+        found, abs=0.014
+    )
 
 
 def test_an_area_by_simulation() -> None:

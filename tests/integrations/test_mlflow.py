@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.integrations.mlflow import log_evaluation, metrics_of
+from calipers.integrations.mlflow import log_evaluation, to_metrics
 
 
 def evaluation(**names: Any) -> Any:
@@ -22,15 +22,15 @@ def evaluation(**names: Any) -> Any:
 
 def test_names_are_allowed_and_none_is_lost() -> None:
     both = evaluation(**{"a/b": 0, "..": 0})
-    metrics = metrics_of(both)
+    metrics = to_metrics(both)
     assert metrics["a_b/AUC"] == both["a/b", "AUC"].value
     assert {name.partition("/")[0] for name in metrics} == {"a_b", "_.."}
-    twins = metrics_of(evaluation(**{"a:b": 0, "a@b": 0, "a_b": 0}))
+    twins = to_metrics(evaluation(**{"a:b": 0, "a@b": 0, "a_b": 0}))
     assert {"a:b/AUC", "a_b/AUC", "a_b/AUC_2", "a_b/AUC_2.low"} <= set(twins)
-    one = metrics_of(evaluation())
+    one = to_metrics(evaluation())
     assert set(one) >= {"AUC", "AUC.low", "AUC.high", "precision_recall_0.9"}
     undefined = cal.classification([1, 1], [1, 1], measures=["specificity"])
-    assert metrics_of(undefined) == {}
+    assert to_metrics(undefined) == {}
 
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "notebook.md"

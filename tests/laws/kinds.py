@@ -14,7 +14,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from calipers.data.grouped_judgments import judge_groups, read_groups
-from calipers.data.sampled_judgments import read_sampled
+from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.data.trec import read_qrels, read_run
 from calipers.measures import Definition, Measure, definitions
 from calipers.statistics import (
@@ -263,7 +263,7 @@ def sampled_of(topics: dict[str, Row]) -> SampledRankings:
     strata = {topic: of for topic, (of, _) in topics.items()}
     run = {topic: scores for topic, (_, scores) in topics.items() if scores}
     run["a topic without judgments"] = {"d": 1.0}
-    return SampledRankings(**judge_groups("run", run, read_sampled(strata)[0]).arrays)
+    return SampledRankings(**judge_groups("run", run, read_sampled_judgments(strata)[0]).arrays)
 
 
 def _sampled(_: Definition, rows: Sequence[Row]) -> SampledRankings:

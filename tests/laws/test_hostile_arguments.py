@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import calipers as cal
 from calipers.evaluation.arguments import ELSEWHERE
-from calipers.evaluation.availability import refusal
+from calipers.evaluation.availability import unavailable_reason
 from calipers.measures import UnknownMeasureError
 
 QUICK = {"resamples": 100, "interval": "analytic"}
@@ -513,7 +513,7 @@ def test_names_of_other_tools_are_answered(called: str) -> None:
     own = set(inspect.signature(function).parameters)
     for name, others in ELSEWHERE.items():
         for other in others.split():
-            refused = refusal(function.__name__, other) is not None  # which says why
+            refused = unavailable_reason(function.__name__, other) is not None  # which says why
             if name in own and other not in own and not refused:
                 with pytest.raises(TypeError, match=rf"has no {other}=; here it is .*{name}="):
                     function(**given, **{other: 1})

@@ -458,7 +458,7 @@ def test_means_of_two_parts_have_welchs_test(seed: int) -> None:
     x, inside = np.square(d.said[0, :, 0] - d.number), np.arange(40) < 15
     first, second = (reading(numbers, d.taken(rows), mse) for rows in (inside, ~inside))
     usual = stats.ttest_ind(x[inside], x[~inside], equal_var=False)
-    made, test = two_samples.compared(first, second, lambda: pytest.fail("not needed"))
+    made, test = two_samples.compare_samples(first, second, lambda: pytest.fail("not needed"))
     assert test.p == pytest.approx(usual.pvalue, rel=1e-9)
     limits = usual.confidence_interval(0.95)
     assert (made.low, made.high) == pytest.approx((limits.low, limits.high), rel=1e-9)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calipers.learning.bias_variance import squared, zero_one
+from calipers.learning.bias_variance import decompose_squared_error, zero_one
 
 GRID = np.linspace(0.05, 0.95, 181)
 
@@ -53,7 +53,7 @@ def test_fresh_training_sets() -> None:
         if expected is None:
             continue
         said = polynomials(x, wave(x) + noise, degree, GRID)
-        found = values(squared(said, wave(GRID), exact=True, sampled=False))
+        found = values(decompose_squared_error(said, wave(GRID), exact=True, sampled=False))
         bias, variance = expected
         assert found["bias²"] == pytest.approx(bias, rel=1e-3, abs=1e-7)
         assert found["variance"] == pytest.approx(variance, rel=1e-5)
@@ -67,7 +67,7 @@ def test_bootstraps_of_one_training_set_are_another_thing() -> None:
         y = wave(x) + random.normal(0, 0.1, 30)
         drawn = random.integers(0, 30, (2000, 30))
         said = polynomials(x[drawn], y[drawn], degree, GRID)
-        found = values(squared(said, wave(GRID), exact=True))
+        found = values(decompose_squared_error(said, wave(GRID), exact=True))
         assert found["variance"] == pytest.approx(variance, rel=1e-5)
         assert found["bias²"] + found["variance"] / 2000 == pytest.approx(bias, rel=1e-5)
     assert bias / FRESH[4][0] > 18  # of the same degree
@@ -82,7 +82,7 @@ def test_least_squares_has_no_bias_and_a_known_variance() -> None:
     found = np.linalg.solve(x.swapaxes(1, 2) @ x, (x.swapaxes(1, 2) @ y[..., None]))[..., 0]
     at = random.normal(size=(1000, d))
     truth = random.normal(size=1000)  # 0 and noise of variance 1
-    parts = squared(found @ at.T, truth, noise=1.0)
+    parts = decompose_squared_error(found @ at.T, truth, noise=1.0)
     for name, known in (
         ("bias²", 0.0),
         ("variance", d / (n - d - 1)),
@@ -92,7 +92,7 @@ def test_least_squares_has_no_bias_and_a_known_variance() -> None:
         assert interval.low < known < interval.high
         assert interval.high - interval.low < 0.3
     assert parts["noise"].interval.reason == "known"
-    together = squared(found @ at.T, truth)
+    together = decompose_squared_error(found @ at.T, truth)
     assert list(together) == ["error", "bias² + noise", "variance"]
     assert together["bias² + noise"].value == pytest.approx(parts["bias²"].value + 1)
 
@@ -101,10 +101,13 @@ def test_least_squares_has_no_bias_and_a_known_variance() -> None:
 def test_the_jackknife_by_leaving_each_out(sampled: bool) -> None:
     random = np.random.default_rng(3)
     said, truth = random.normal(size=(6, 9)), random.normal(size=9)
-    parts = squared(said, truth, sampled=sampled)
+    parts = decompose_squared_error(said, truth, sampled=sampled)
     for name in parts:
         left = np.array(
-            [squared(np.delete(said, i, axis=0), truth)[name].value for i in range(len(said))]
+            [
+                decompose_squared_error(np.delete(said, i, axis=0), truth)[name].value
+                for i in range(len(said))
+            ]
         )
         variance = 5 / 6 * np.square(left - left.mean()).sum()
         if sampled:
@@ -118,21 +121,21 @@ def test_the_jackknife_by_leaving_each_out(sampled: bool) -> None:
 @pytest.mark.parametrize(("sets", "few"), [(49, True), (50, False)])
 def test_the_bias_of_few_training_sets_is_cautioned(sets: int, few: bool) -> None:
     said = np.random.default_rng(2).normal(size=(sets, 30))
-    parts = squared(said, np.zeros(30), exact=True)
+    parts = decompose_squared_error(said, np.zeros(30), exact=True)
     cautioned = {name for name, of in parts.items() if "few training sets" in of.interval.method}
     assert cautioned == ({"bias²"} if few else set())
 
 
 def test_two_training_sets_have_values_and_no_intervals() -> None:
-    parts = squared(np.array([[1.0, 2.0], [3.0, 2.0]]), np.array([2.0, 2.0]))
+    parts = decompose_squared_error(np.array([[1.0, 2.0], [3.0, 2.0]]), np.array([2.0, 2.0]))
     assert values(parts) == {"error": 0.5, "bias² + noise": -0.5, "variance": 1.0}
     assert {part.interval.reason for part in parts.values()} == {"too_few_units"}
     with pytest.raises(ValueError, match="two sets"):
-        squared(np.zeros((1, 3)), np.zeros(3))
+        decompose_squared_error(np.zeros((1, 3)), np.zeros(3))
 
 
 def test_no_variance_is_no_interval() -> None:
-    parts = squared(np.ones((5, 3)), np.zeros(3), sampled=False)
+    parts = decompose_squared_error(np.ones((5, 3)), np.zeros(3), sampled=False)
     assert values(parts) == {"error": 1.0, "bias² + noise": 1.0, "variance": 0.0}
     assert {part.interval.reason for part in parts.values()} == {"no_spread"}
 
@@ -170,6 +173,8 @@ def test_the_parts_of_0_1_loss_add_up() -> None:
 def test_a_heavy_tail_says_so() -> None:
     random = np.random.default_rng(5)
     said = random.normal(size=(30, 5))
-    assert "heavy" not in squared(said, np.zeros(5))["variance"].interval.method
+    assert "heavy" not in decompose_squared_error(said, np.zeros(5))["variance"].interval.method
     said[7] *= 50
-    assert squared(said, np.zeros(5))["variance"].interval.method.endswith("a heavy tail")
+    assert decompose_squared_error(said, np.zeros(5))["variance"].interval.method.endswith(
+        "a heavy tail"
+    )

@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import calipers as cal
 from calipers import InputError
-from calipers.inference.intervals import z_of
+from calipers.inference.intervals import normal_quantile
 from calipers.learning.cross_validation import widened_level
 from calipers.learning.split_designs import SplitDesign
 from calipers.tasks import validate_arguments
@@ -315,8 +315,8 @@ def test_rows_of_folds_have_no_interval_and_no_band():
 def test_findings_are_of_intervals_as_much_longer_as_the_corrected_t():
     rows = np.arange(100)
     design = SplitDesign.of([(rows[rows % 10 != k], rows[rows % 10 == k]) for k in range(10)], "")
-    assert z_of(widened_level(0.95, design)) == pytest.approx(
-        z_of(0.95) * np.sqrt(1 + 10 / 9), rel=1e-6
+    assert normal_quantile(widened_level(0.95, design)) == pytest.approx(
+        normal_quantile(0.95) * np.sqrt(1 + 10 / 9), rel=1e-6
     )
     noise = np.random.default_rng(6)
     x, y = noise.normal(size=(100, 3)), noise.integers(0, 2, 100)

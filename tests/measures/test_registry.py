@@ -211,7 +211,7 @@ def test_every_measure_of_the_catalogue_keeps_the_rules() -> None:
         for name in one.spellings:
             assert registration._SPELLED.fullmatch(name)
             for other in registry.find_candidates(name, families):
-                assert other is one or registration._told_apart(one, other)
+                assert other is one or registration._is_distinguishable(one, other)
         for text in spellings(one):
             if not text.endswith(("_7", ".7")):
                 assert set(matching_definitions(text, families)) == {one}

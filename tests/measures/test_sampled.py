@@ -14,7 +14,7 @@ import pytest
 import calipers as cal
 from calipers.data.errors import InputError
 from calipers.data.grouped_judgments import judge_groups
-from calipers.data.sampled_judgments import read_sampled
+from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.statistics import SampledRankings
 
 #: A ranking of which x1 and x2 are not in the pool; of the second stratum half is judged. What the
@@ -299,7 +299,7 @@ def test_samples_are_near_what_the_whole_pool_gives(counts: tuple[int, ...], nea
     plain = []
     for _ in range(40):
         sample = {t: drawn_from(of, (10, 20, 30), counts, random) for t, of in full.items()}
-        groups, judged = read_sampled(sample)
+        groups, judged = read_sampled_judgments(sample)
         rankings = SampledRankings(**judge_groups("run", run, groups).arrays)
         for name, found in means.items():
             found.append(float(np.nanmean(cal.measure(name).apply(rankings))))

@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers import tasks
 from calipers.caching import cached
-from calipers.data.arrays import as_numbers, as_quantities, check_length
+from calipers.data.arrays import check_length, to_numbers, to_quantities
 from calipers.data.errors import InputError
 from calipers.statistics import FloatArray, NumericRows
 from calipers.systems.regression import RegressionOutput
@@ -79,13 +79,13 @@ class Survival(tasks.Problem):
     task, kind = "survival", "survival"
 
     def systems(self, batch: tasks.Batch, settings: tasks.Settings) -> dict[str, Risks]:
-        time = as_quantities(batch["truth"]["time"], "truth 'time'")
-        event = as_numbers(batch["truth"]["event"], "truth 'event'")
+        time = to_quantities(batch["truth"]["time"], "truth 'time'")
+        event = to_numbers(batch["truth"]["event"], "truth 'event'")
         check_length(event, len(time), "truth 'event'")
         if (time < 0).any() or not np.isin(event, (0, 1)).all():
             raise InputError("truth: expected times of 0 or more, and events of 0 or 1")
         truth = batch.frequencies(np.where(event == 1, time, -time))
-        said = tasks.read_system_columns(batch["predicted"], "predicted", len(time), as_quantities)
+        said = tasks.read_system_columns(batch["predicted"], "predicted", len(time), to_quantities)
         rows = batch.weights, settings, batch.clusters
         return {name: Risks(name, truth, batch.frequencies(of), *rows) for name, of in said.items()}
 

@@ -89,7 +89,7 @@ def test_of_numbers_and_of_what_else_an_evaluation_holds() -> None:
         return system_curve(system, "sorted", "Row", "Residual", x=np.arange(len(y)), y=y)
 
     def bare(title: str, rows: Any) -> Figure:
-        spec = vega.whole(**vega.layer([{"x": 1}], "point", x=vega.quantity("x")))
+        spec = vega.assemble_spec(**vega.layer([{"x": 1}], "point", x=vega.quantity("x")))
         return Figure(title, title, "", spec, ("n",), ((str(rows),),))
 
     register_chart(

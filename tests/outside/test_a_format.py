@@ -122,7 +122,7 @@ def test_on_the_medium_of_a_browser_it_has_what_the_page_has() -> None:
     """What it cannot show, as a slider, is left out; charts are their captions and numbers."""
     from calipers.report.blocks import Medium
 
-    class Whole(type(writers.named("rst"))):  # type: ignore[misc]
+    class Whole(type(writers.get_writer("rst"))):  # type: ignore[misc]
         name, medium = "whole", Medium.BROWSER
 
     writers.register(Whole())
@@ -153,7 +153,7 @@ def test_every_command_writes_a_page(line: str) -> None:
 def test_what_is_no_writer_is_told(package: Path) -> None:
     (package / "site" / "restructured.py").write_text("ReStructuredText = dict")
     with pytest.raises(TypeError, match="expected a Writer of that name"):
-        writers.named("rst")
+        writers.get_writer("rst")
 
 
 def test_a_format_of_the_package_is_not_replaced() -> None:

@@ -178,10 +178,10 @@ def test_spark(task: ModuleType) -> None:
     sql = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
-    from calipers.engines.spark import session_of
+    from calipers.engines.spark import get_session
 
     running = sql.SparkSession.getActiveSession() is not None
-    session = session_of(None if running else "local[1]")
+    session = get_session(None if running else "local[1]")
     session.sparkContext.addPyFile(str(HERE / "survival.py"))
     frame = session.createDataFrame(TABLE)
     for how in ("weights", "clusters"):

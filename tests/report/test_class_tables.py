@@ -9,7 +9,7 @@ import pytest
 
 import calipers as cal
 from calipers.report.charts import figures
-from calipers.report.class_tables import class_table, common_order, most_confused, summary
+from calipers.report.class_tables import class_table, common_order, largest_confusions, summary
 from calipers.report.figures.confusions import caption, heat_map
 from calipers.report.figures.figure import group_selectable
 
@@ -77,7 +77,7 @@ def test_many_classes() -> None:
 
 def test_in_words() -> None:
     ev = cal.classification(["a", "a", "a", "b", "c"], ["a", "b", "b", "b", "c"], interval="none")
-    assert most_confused(ev.confusion) == [("a", "b", 2.0)]
+    assert largest_confusions(ev.confusion) == [("a", "b", 2.0)]
     assert summary(ev.confusion) == (
         "3 of 5 are on the diagonal; the most frequent confusion takes a for b (2)."
     )

@@ -15,7 +15,7 @@ from samples import HOSTILE
 
 from calipers.report.figures.differences import margins_chart
 from calipers.report.figures.pairs import pairs_chart
-from calipers.report.figures.ranks import critical_difference_chart, joined
+from calipers.report.figures.ranks import critical_difference_chart, homogeneous_runs
 from calipers.report.figures.units import unit_chart
 from calipers.report.figures.vega import Spec
 from calipers.results import Difference
@@ -46,8 +46,8 @@ def rows(spec: Spec, *keys: str) -> list[Any]:
 
 def test_the_published_diagram() -> None:
     """At 0.10 the variants with m are told from plain C4.5, and all else hangs together."""
-    assert joined(DEMSAR, 1.25) == [("C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5")]
-    assert joined(DEMSAR, 1.06) == [
+    assert homogeneous_runs(DEMSAR, 1.25) == [("C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5")]
+    assert homogeneous_runs(DEMSAR, 1.06) == [
         ("C4.5+m+cf", "C4.5+m", "C4.5+cf"),
         ("C4.5+cf", "C4.5"),
     ]
@@ -65,7 +65,7 @@ def test_every_pair_that_is_not_told_apart_shares_a_bar(
     ranks: list[float], critical: float
 ) -> None:
     by_name = {f"s{i}": rank for i, rank in enumerate(ranks)}
-    bars = joined(by_name, critical)
+    bars = homogeneous_runs(by_name, critical)
     for a, b in combinations(by_name, 2):
         apart = abs(by_name[a] - by_name[b]) >= critical
         assert any({a, b} <= set(bar) for bar in bars) is not apart

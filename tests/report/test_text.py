@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from samples import HOSTILE, binary, hostile, regression, retrieval, undefined
 
-from calipers.report.documents import Look, document
+from calipers.report.documents import DisplayOptions, document
 from calipers.report.safe_names import escape_unprintable, unique_labels
 from calipers.report.spreadsheets import csv_text
 from calipers.report.writers.text import Text
@@ -67,7 +67,7 @@ def test_colour_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     terminal, pipe = Terminal(), io.StringIO()
     for file in (terminal, pipe):
-        Text().print(document(retrieval(), Look(Text.medium)), file)
+        Text().print(document(retrieval(), DisplayOptions(Text.medium)), file)
     assert "\x1b[" in terminal.getvalue()
     assert "\x1b[" not in pipe.getvalue()
     assert pipe.getvalue().strip("\n") == str(retrieval())
@@ -77,7 +77,7 @@ def test_a_narrow_terminal_keeps_numbers_whole(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "80")
     terminal = Terminal()
-    Text().print(document(regression(), Look(Text.medium)), terminal)
+    Text().print(document(regression(), DisplayOptions(Text.medium)), terminal)
     assert "[53.0, 59.9]" in terminal.getvalue()
 
 

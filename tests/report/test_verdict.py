@@ -199,7 +199,7 @@ def test_headlines_of_evaluations() -> None:
     [said] = headlines.headlines(retrieval())
     assert said.startswith("dense is better than bm25 on nDCG@10 by 0.036 [")
     rest = "On RR, the other measure, there is no significant difference."
-    assert headlines.others(retrieval()) == rest
+    assert headlines.secondary_headline(retrieval()) == rest
     assert headlines.headlines(regression()) == [
         "RMSE is 56.3 [53.0, 59.9] (95% BCa; 442 rows); best constant prediction: 77.0."
     ]

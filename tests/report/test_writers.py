@@ -23,11 +23,11 @@ from calipers.report.blocks import (
     Notes,
     Table,
     Verdict,
-    literal,
+    mark_literal,
     name,
-    spoken,
+    render_text,
 )
-from calipers.report.documents import Look, document
+from calipers.report.documents import DisplayOptions, document
 from calipers.report.safe_names import shorten_name
 from calipers.report.tables import KEY, NUMBER, Column
 from calipers.report.writers.base import Writer
@@ -175,21 +175,21 @@ def test_four_methods_make_a_format() -> None:
         "So.", "", "2:More", "", "in",
     ]  # fmt: skip
     made = retrieval().to_markdown()
-    least = Least().write(document(retrieval(), Look()))
+    least = Least().write(document(retrieval(), DisplayOptions()))
     assert "nDCG@10" in made
     assert "nDCG@10" in least
 
 
 def test_marked_names_cannot_be_faked_by_data() -> None:
-    assert spoken(literal("\x02a\x03"), lambda text: f"<{text}>") == "<\\x02a\\x03>"
-    assert spoken(f"is {name('b')}.", str.upper) == "is B."
+    assert render_text(mark_literal("\x02a\x03"), lambda text: f"<{text}>") == "<\\x02a\\x03>"
+    assert render_text(f"is {name('b')}.", str.upper) == "is B."
 
 
 def test_a_registered_format_is_there_at_once_and_none_of_ours_is_replaced() -> None:
     writers.register(Least())
     try:
         assert retrieval().to_format("least").startswith("1:Retrieval")
-        assert "least" in writers.known()
+        assert "least" in writers.list_formats()
     finally:
         del writers.REGISTRY["least"]
     with pytest.raises(cal.InputError, match=r"no format 'least'; .* table, markdown"):
@@ -197,9 +197,9 @@ def test_a_registered_format_is_there_at_once_and_none_of_ours_is_replaced() -> 
 
 
 def test_a_document_is_the_same_printed_and_written() -> None:
-    text = writers.named("table")
+    text = writers.get_writer("table")
     out = io.StringIO()
-    text.print(document(retrieval(), Look(Medium.SCREEN)), out)  # type: ignore[attr-defined]
+    text.print(document(retrieval(), DisplayOptions(Medium.SCREEN)), out)  # type: ignore[attr-defined]
     assert out.getvalue().strip("\n") == retrieval().to_format("table") == str(retrieval())
 
 
@@ -228,12 +228,12 @@ def test_a_page_says_what_other_formats_say(which: str) -> None:
     page = unescape(re.sub(r"<[^>]*>", " ", result.to_format("html")))
     page = re.sub(r"\s+", " ", page).replace("\xa0", " ")
     cells = 0
-    for block in document(result, Look(layout="long")):
+    for block in document(result, DisplayOptions(layout="long")):
         match block:
             case Heading(level=1):
                 assert block.text in page
             case Lines() | Verdict():
-                assert all(spoken(item) in page for item in block.items)
+                assert all(render_text(item) in page for item in block.items)
             case Table() if not block.plain or which in ("plan", "best"):  # else it is drawn
                 for cell in (cell for row in block.rows for cell in row):
                     cells += 1

@@ -28,7 +28,7 @@ from calipers.campaign.system_scores import (
 from calipers.data.ratings import read_ratings
 from calipers.evaluate.agreement import agreement as agreement_of_raters
 from calipers.inference import bayesian_bootstrap
-from calipers.inference.intervals import to_student, z_of
+from calipers.inference.intervals import normal_quantile, to_student
 from calipers.inference.transformations import SCALES
 from calipers.measures import parse
 from calipers.measures.rater_agreement import counted_items, item_influence
@@ -163,23 +163,23 @@ def topic_level_agreement(
         caution = "one topic only" if number == 1 else ""
         return TopicLevelAgreement(str(chosen), value, math.nan, math.nan, number, items, caution)
     by_topic = np.bincount(code.reshape(-1), moved, number) * number / items
-    low, high = _over_topics(value, value + by_topic, chosen.definition.range, level)
+    low, high = _topic_mean_interval(value, value + by_topic, chosen.definition.range, level)
     few = f"{number} topics only" if number < FEW_TOPICS else ""
     return TopicLevelAgreement(str(chosen), value, low, high, number, items, few)
 
 
-def _over_topics(
+def _topic_mean_interval(
     value: float, topics: FloatArray, ends: tuple[float, float], level: float
 ) -> tuple[float, float]:
     """The limits for the mean of what topics have, each as far as the farther of two methods."""
     lowest, most = ends
     reached = most - bayesian_bootstrap.reach(most - topics, most - lowest)
-    made = bayesian_bootstrap.bayesian(topics, (max(lowest, reached), most), level)
+    made = bayesian_bootstrap.lower_tail(topics, (max(lowest, reached), most), level)
     if not value < 1:
         return made.low, made.high
     number = len(topics)
     se = to_student(float(topics.std(ddof=1)) / math.sqrt(number), number - 1, level)
-    low, high = SCALES["rest"].around(value, z_of(level) * se)
+    low, high = SCALES["rest"].around(value, normal_quantile(level) * se)
     return max(lowest, min(low, made.low)), max(high, made.high)
 
 
@@ -282,7 +282,7 @@ class AssessorSwap:
     changes: tuple[RankingChange, ...]
 
 
-def by_each(
+def swap_assessors(
     grades: Grades,
     final: Judgments,
     rankings: Rankings,
@@ -296,11 +296,11 @@ def by_each(
 
     >>> ann, ben = {"1": {"x": 1, "y": 0}}, {"1": {"x": 0, "y": 1}}
     >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
-    >>> found = by_each({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])
+    >>> found = swap_assessors({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])
     >>> [(one.assessor, one.changes[0].tau) for one in found]
     [('ann', 1.0), ('ben', -1.0)]
     """
-    shared, made = _shared(grades), []
+    shared, made = _shared_topics(grades), []
     for assessor in sorted(grades):
         own = {
             topic: {**final.get(topic, {}), **grades[assessor][topic]}
@@ -317,7 +317,7 @@ def by_each(
     return made
 
 
-def _shared(grades: Grades) -> list[str]:
+def _shared_topics(grades: Grades) -> list[str]:
     """The topics that two or more judged."""
     times = Counter(topic for of in grades.values() for topic, documents in of.items() if documents)
     return sorted(topic for topic, number in times.items() if number > 1)
@@ -342,7 +342,7 @@ def swapped_orders(
     >>> found.distinct, found.tau_low, found.tau_high
     (2, -1.0, 1.0)
     """
-    shared = _shared(grades)
+    shared = _shared_topics(grades)
     if not shared:
         return []
     check_min_int(draws, "draws")

@@ -129,7 +129,7 @@ def assign(
     size = np.array([sizes[t] for t in topics], np.float64)
     program = _IntegerProgram(
         size, share * size, wrote, allowed, np.array([wanted[t] for t in topics]),
-        _together(names, of, allowed, wanted, topics),
+        _group_constraints(names, of, allowed, wanted, topics),
     )  # fmt: skip
     chosen, objective, gap = program.best()
     unique = gap == 0 and chosen.size <= EXACT
@@ -171,7 +171,7 @@ def _check(
     )
 
 
-def _together(
+def _group_constraints(
     names: list[str],
     of: Mapping[str, str],
     allowed: Any,

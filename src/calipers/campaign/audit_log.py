@@ -39,14 +39,14 @@ def audit_log(
     """All that was done, in order, or what somebody did, about a topic or a document."""
     return [
         done
-        for done in _replayed(campaign)
+        for done in _replay(campaign)
         if assessor in (None, done.assessor)
         and topic in (None, done.topic)
         and document in (None, done.document, done.other)
     ]
 
 
-def _replayed(campaign: Campaign) -> Iterator[AuditEntry]:
+def _replay(campaign: Campaign) -> Iterator[AuditEntry]:
     stacks: dict[tuple[Any, ...], list[LoggedEvent]] = {}
     recorded: dict[int, LoggedEvent] = {}
     for event in campaign.events():
@@ -56,12 +56,12 @@ def _replayed(campaign: Campaign) -> Iterator[AuditEntry]:
         before = after = None
         if graded:
             stack = stacks.setdefault(_key(of), [])
-            before = _grade(stack, of)
+            before = _top_grade(stack, of)
             if event.kind == "undo":
                 stack[:] = [one for one in stack if one.event != of.event]
             else:
                 stack.append(event)
-            after = _grade(stack, of)
+            after = _top_grade(stack, of)
         what = f"undo of {of.kind} {of.event}" if event.kind == "undo" else event.kind
         yield AuditEntry(
             event.event, event.time, event.assessor, event.topic, event.document, of.other, what,
@@ -76,7 +76,7 @@ def _key(event: LoggedEvent) -> tuple[Any, ...]:
     return event.assessor, event.topic, documents, event.again
 
 
-def _grade(stack: list[LoggedEvent], seen: LoggedEvent) -> int | None:
+def _top_grade(stack: list[LoggedEvent], seen: LoggedEvent) -> int | None:
     """The grade on top, of a preference as seen from the document of an event."""
     if not stack:
         return None

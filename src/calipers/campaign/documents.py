@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape
 
 from calipers.campaign.records import Document
 from calipers.campaign.store import Campaign
-from calipers.campaign.xml_tree import Element, parse_elements, unicode_of
+from calipers.campaign.xml_tree import Element, decode_xml, parse_elements
 from calipers.data.byte_sources import ByteSource
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.tables import BINARIES, TEXTS, check_file, file_extension, read_errors
@@ -100,7 +100,9 @@ def read_documents(
     [('a1', 'text/xml')]
     """
     found: dict[str, str] = {}
-    for where, document in _located(os.fspath(source), wanted, columns or DocumentColumns()):
+    for where, document in _iterate_documents(
+        os.fspath(source), wanted, columns or DocumentColumns()
+    ):
         if document.document in found:
             raise InputError(
                 f"{where}: document {format_value(document.document)} stands there twice, first in "
@@ -158,16 +160,16 @@ def add_documents(
     return new, missing
 
 
-def _located(
+def _iterate_documents(
     path: str, wanted: Collection[str] | None, columns: DocumentColumns
 ) -> Iterator[tuple[str, Document]]:
     if Path(path).is_dir():
-        yield from _of_folder(Path(path), wanted)
+        yield from _read_folder(Path(path), wanted)
         return
     check_file(path, "documents: a folder, a table, or one document")
     suffix, _ = file_extension(path)
     if not _is_table(path):
-        yield path, _alone(Path(path), wanted)
+        yield path, _read_single_document(Path(path), wanted)
         return
     with read_errors(path, "documents"):
         rows = (
@@ -177,7 +179,7 @@ def _located(
             if TEXTS.get(suffix) == "tsv"
             else _rows_of_table(path)
         )
-        yield from _of_rows(path, rows, wanted, columns)
+        yield from _parse_rows(path, rows, wanted, columns)
 
 
 def _is_table(path: str) -> bool:
@@ -188,56 +190,56 @@ def _is_table(path: str) -> bool:
 # ------------------------------------------------------------------------------- files and folders
 
 
-def _alone(path: Path, wanted: Collection[str] | None) -> Document:
+def _read_single_document(path: Path, wanted: Collection[str] | None) -> Document:
     """A file that is one document."""
     inner = PurePosixPath(path.name)
-    named = _wanted(inner, wanted)
+    named = _match_name(inner, wanted)
     if path.suffix.lower() == ".json" and (wanted is None or named is None):
         raise InputError(
             f"{path}: a table of documents is .jsonl, with an object in each line; expected that, "
             "or .tsv, .csv, .parquet or .feather"
         )
     if named is None:
-        names = dict.fromkeys(_names(inner))
+        names = dict.fromkeys(_possible_names(inner))
         raise InputError(
             f"{path}: is not pooled: {' and '.join(map(format_value, names))} "
             f"{'is' if len(names) == 1 else 'are'} in no pool (--all adds it all the same)"
         )
-    return _of_file(named, path)
+    return _read_file(named, path)
 
 
-def _names(inner: PurePosixPath) -> list[str]:
+def _possible_names(inner: PurePosixPath) -> list[str]:
     """What a document may be called that is a file: as it, with or without extension and path."""
     return [str(inner), str(inner.with_suffix("")), inner.name, inner.stem]
 
 
-def _wanted(inner: PurePosixPath, wanted: Collection[str] | None) -> str | None:
-    names = _names(inner)
+def _match_name(inner: PurePosixPath, wanted: Collection[str] | None) -> str | None:
+    names = _possible_names(inner)
     return names[1] if wanted is None else next((n for n in names if n in wanted), None)
 
 
-def _of_folder(folder: Path, wanted: Collection[str] | None) -> Iterator[tuple[str, Document]]:
+def _read_folder(folder: Path, wanted: Collection[str] | None) -> Iterator[tuple[str, Document]]:
     within = folder.resolve()
     for path in sorted(folder.rglob("*")):
         inner = PurePosixPath(path.relative_to(folder).as_posix())
         if any(part.startswith(".") for part in inner.parts) or not path.is_file():
             continue
-        named = _wanted(inner, wanted)
+        named = _match_name(inner, wanted)
         if named is None:
             continue
         if not path.resolve().is_relative_to(within):
             raise InputError(f"{path}: is a link to a file outside of the folder")
-        yield str(path), _of_file(named, path)
+        yield str(path), _read_file(named, path)
 
 
-def _of_file(document: str, path: Path) -> Document:
+def _read_file(document: str, path: Path) -> Document:
     if path.stat().st_size > _MOST:
         raise InputError(f"{path}: has more than {_MOST >> 20} MiB")
     media = _MEDIA.get(path.suffix.lower(), "text/plain")
-    return checked(str(path), Document(document, path.read_bytes(), media))
+    return check_document(str(path), Document(document, path.read_bytes(), media))
 
 
-def checked(where: str, document: Document) -> Document:
+def check_document(where: str, document: Document) -> Document:
     """A document that is what it is said to be; text that is an image is that, and XML is in
     UTF-8 whatever it was in."""
     body = document.body
@@ -247,7 +249,7 @@ def checked(where: str, document: Document) -> Document:
     if found is not None:
         return replace(document, media=found)
     if document.media == "text/xml":
-        return replace(document, body=well_formed(where, body))
+        return replace(document, body=check_well_formed(where, body))
     body = body.removeprefix(b"\xef\xbb\xbf")
     try:
         text = body.decode()
@@ -312,23 +314,23 @@ def _rows_of_table(path: str) -> _Rows:
             yield f"{path}: row {batch.first + place}", dict(zip(columns, values, strict=True))
 
 
-def _of_rows(
+def _parse_rows(
     path: str, rows: _Rows, wanted: Collection[str] | None, columns: DocumentColumns
 ) -> Iterator[tuple[str, Document]]:
     for where, row in rows:
         named = _id(where, row, columns.document)
         if wanted is not None and named not in wanted:
             continue
-        title = _found(where, row, columns.title, _TITLES)
+        title = _get_field(where, row, columns.title, _TITLES)
         if title is not None and not isinstance(title, str):
             raise InputError(f"{where}: the title is {format_value(title)}, expected text")
         body, media = _body(where, row, columns, Path(path).parent)
         if len(body) > _MOST:
             raise InputError(f"{where}: the document has more than {_MOST >> 20} MiB")
-        yield where, checked(where, Document(named, body, media, title or ""))
+        yield where, check_document(where, Document(named, body, media, title or ""))
 
 
-def _found(where: str, row: Mapping[str, Any], asked: str | None, usual: Iterable[str]) -> Any:
+def _get_field(where: str, row: Mapping[str, Any], asked: str | None, usual: Iterable[str]) -> Any:
     """The value of a column, or None; one that was asked for has to be there."""
     if asked is not None:
         if asked not in row:
@@ -338,7 +340,7 @@ def _found(where: str, row: Mapping[str, Any], asked: str | None, usual: Iterabl
 
 
 def _id(where: str, row: Mapping[str, Any], asked: str | None) -> str:
-    named = _found(where, row, asked, _IDS)
+    named = _get_field(where, row, asked, _IDS)
     if named is None:
         raise InputError(f"{where}: has no id; expected a column {asked or ', '.join(_IDS)}")
     if isinstance(named, bool) or not isinstance(named, str | int):
@@ -360,7 +362,7 @@ def _body(
     ):
         if name is None and any(asked):
             continue
-        value = _found(where, row, name, usual)
+        value = _get_field(where, row, name, usual)
         if value is None:
             continue
         if media.startswith("image/"):
@@ -410,22 +412,23 @@ _REFERENCE = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>|&([A-Za-z][\w
 _ENCODING = re.compile(r"""(<\?xml\b[^>]*?encoding\s*=\s*["'])[\w.:-]+(?=["'])""")
 
 
-def well_formed(where: str, body: bytes) -> bytes:
+def check_well_formed(where: str, body: bytes) -> bytes:
     """An XML document in UTF-8, whatever its encoding was; :class:`InputError` where it is none.
 
-    >>> well_formed("a.xml", '<?xml version="1.0" encoding="latin-1"?><p>é</p>'.encode("latin-1"))
+    >>> document = '<?xml version="1.0" encoding="latin-1"?><p>é</p>'.encode("latin-1")
+    >>> check_well_formed("a.xml", document)
     b'<?xml version="1.0" encoding="UTF-8"?><p>\\xc3\\xa9</p>'
     """
-    text = unicode_of(where, body)
+    text = decode_xml(where, body)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(f"{where}:{line}: holds a NUL byte, expected XML")
     made = _ENCODING.sub(r"\1UTF-8", text, count=1).encode()
-    _parsed(where, made)
+    _parse_elements(where, made)
     return made
 
 
-def _parsed(where: str, body: bytes) -> list[Element]:
+def _parse_elements(where: str, body: bytes) -> list[Element]:
     """The outermost elements. Characters may go by the names that HTML has for them, as documents
     write them whose type declares these elsewhere."""
     text = _REFERENCE.sub(_character, body.decode())
@@ -448,7 +451,7 @@ def _character(match: re.Match[str]) -> str:
     return escape(html5[f"{name};"], _QUOTES) if f"{name};" in html5 else match[0]
 
 
-def tree_of(document: str, body: bytes) -> list[dict[str, Any]]:
+def parse_tree(document: str, body: bytes) -> list[dict[str, Any]]:
     """The outermost elements of an XML document, as JSON can tell a page.
 
     Each has its ``tag``, its ``attributes``, its ``content`` (texts and elements, in order) and a
@@ -456,18 +459,18 @@ def tree_of(document: str, body: bytes) -> list[dict[str, Any]]:
     "paragraph" text, with elements amid it, and "empty" nothing. Text whose blanks count is
     ``kept``.
 
-    >>> [made] = tree_of("1", b"<au><fnm>John</fnm> <snm>Smith</snm></au>")
+    >>> [made] = parse_tree("1", b"<au><fnm>John</fnm> <snm>Smith</snm></au>")
     >>> made["shape"], [part["content"] for part in made["content"]]
     ('line', [['John'], ['Smith']])
     """
-    return [_shown(element, kept=False) for element in _parsed(document, body)]
+    return [_element_to_json(element, kept=False) for element in _parse_elements(document, body)]
 
 
-def _shown(element: Element, *, kept: bool) -> dict[str, Any]:
+def _element_to_json(element: Element, *, kept: bool) -> dict[str, Any]:
     kept = {"preserve": True, "default": False}.get(element.attributes.get("xml:space", ""), kept)
     texts = [one for one in element.content if isinstance(one, str) and (kept or one.strip())]
     content = [
-        one if isinstance(one, str) else _shown(one, kept=kept)
+        one if isinstance(one, str) else _element_to_json(one, kept=kept)
         for one in element.content
         if texts or not isinstance(one, str)
     ]

@@ -129,7 +129,7 @@ def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
     view = _VIEWS.get(_counts_as(event.kind, event.other))
     if view is None:
         return
-    event_number, grade = _standing(connection, event, view)
+    event_number, grade = _current_event(connection, event, view)
     if event_number != event.replaces:
         now_is = "nothing stands" if event_number is None else f"grade {grade} stands"
         raise EditConflict(
@@ -147,7 +147,7 @@ def _counts_as(kind: str, other: str | None) -> str:
     return kind
 
 
-def _standing(
+def _current_event(
     connection: sqlite3.Connection, event: Event, view: str
 ) -> tuple[int | None, int | None]:
     """The event that stands where this one would, and its grade."""
@@ -180,7 +180,9 @@ def _check_undo(connection: sqlite3.Connection, event: Event) -> None:
     view = _VIEWS.get(_counts_as(kind, undone[3]))
     last: tuple[int | None, int | None] = (event.replaces, None)
     if view is not None:
-        last = _standing(connection, replace(event, other=undone[3], again=bool(undone[5])), view)
+        last = _current_event(
+            connection, replace(event, other=undone[3], again=bool(undone[5])), view
+        )
     if stands.fetchone() is None or last[0] != event.replaces:
         raise EditConflict(
             f"topic {format_value(event.topic)}, document {format_value(event.document)}: event "

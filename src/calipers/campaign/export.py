@@ -44,7 +44,7 @@ def is_table(path: str) -> bool:
     return False
 
 
-def compressed(path: str, make: Callable[[str], ExportFile]) -> ExportFile:
+def compress_file(path: str, make: Callable[[str], ExportFile]) -> ExportFile:
     """What is made for a path without the extension of a compression, compressed if it has one."""
     check_writable(path)
     _, packed = file_extension(path)
@@ -65,7 +65,7 @@ def qrels(
     as :func:`~calipers.campaign.adjudication.adjudicated_grades` takes it; pooled documents without
     one, those that were not drawn among them, have −1."""
     is_table(path)
-    graded, notes = _graded(campaign, assessor, rule)
+    graded, notes = _collect_grades(campaign, assessor, rule)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], "grade": []}
     for topic, own in graded.items():
         for document, grade in own.items():
@@ -82,14 +82,14 @@ def qrels(
     return ExportFile(stream.getvalue(), tuple(notes))
 
 
-def sampled(
+def format_sampled_judgments(
     campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
 ) -> ExportFile:
     """Judgments of a sampled pool with their strata: as text with the five fields of sample_eval
     (topic, 0, document, stratum, grade), as a table also with the probability of each document to
     be drawn."""
     as_table = is_table(path)
-    graded, notes = _graded(campaign, assessor, rule)
+    graded, notes = _collect_grades(campaign, assessor, rule)
     drawn = {(of.topic, of.stratum): (of.sampled, of.size) for of in campaign.strata()}
     columns: dict[str, list[Any]] = {
         name: [] for name in ("topic", "doc", "stratum", "grade", "probability")
@@ -119,7 +119,7 @@ def sampled(
     return ExportFile(_lines(lines), tuple(notes))
 
 
-def _graded(
+def _collect_grades(
     campaign: Campaign, assessor: str | None, rule: str
 ) -> tuple[dict[str, dict[str, int]], list[str]]:
     """The grade of each document that is judged or pooled, −1 where nobody has judged it."""

@@ -47,7 +47,7 @@ def parse_goal(name: str) -> Goal:
     raise InputError(f"goal {format_value(name)}, expected top-K, such as top-10, or high recall")
 
 
-def measures_named(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
+def parse_measures(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
     """The measures of these names, each by its own; names of several are taken apart, as
     :func:`calipers.retrieval` does.
 
@@ -56,7 +56,7 @@ def measures_named(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> measures_named(["map", "ndcg_cut_10"])
+    >>> parse_measures(["map", "ndcg_cut_10"])
     ('AP', 'nDCG@10')
     """
     from calipers.evaluate.retrieval import spelled_out

@@ -19,12 +19,12 @@ from calipers.data.grouped_judgments import JudgmentRows, rows_of_file
 from calipers.data.tables import (
     BINARIES,
     TEXTS,
-    as_arrow,
     check_file,
     file_extension,
     read_errors,
     read_json,
     read_table,
+    to_arrow,
 )
 from calipers.data.trec_tables import DOCUMENT, GRADE, TOPIC
 
@@ -105,7 +105,7 @@ def import_judgments(
     with campaign.write() as connection:
         known = dict.fromkeys(topic.topic for topic in campaign.topics())
         of = _AssessorRegistry(campaign, participant, details)
-        standing = _standing(campaign)
+        standing = _current_events(campaign)
         asked = _ImportScope(campaign) if missing else None
         grades = campaign.about.grades
         seen: dict[tuple[Any, ...], tuple[str, int | None]] = {}
@@ -165,7 +165,7 @@ def _key(event: Event) -> tuple[tuple[Any, ...], int | None]:
     return (*key, event.other, event.document), -event.grade
 
 
-def _standing(campaign: Campaign) -> dict[tuple[Any, ...], tuple[int, int | None]]:
+def _current_events(campaign: Campaign) -> dict[tuple[Any, ...], tuple[int, int | None]]:
     made: dict[tuple[Any, ...], tuple[int, int | None]] = {}
     for judgment in campaign.judgments():
         key = judgment.assessor, judgment.topic, judgment.again, judgment.document
@@ -277,25 +277,25 @@ def read_judgments(source: Any, kind: Kind | None, assessor: str | None) -> Iter
     """The judgments of a file, a data frame or a dict of columns; of an ``assessor`` where they do
     not say."""
     if not isinstance(source, str | os.PathLike):
-        return _of_table("judgments", as_arrow(source), assessor)
+        return _parse_table("judgments", to_arrow(source), assessor)
     path = os.fspath(source)
     suffix, _ = file_extension(path)
     if kind in (None, "table") and suffix == ".json":
-        return _of_table(path, _as_table(path, read_json(path)), assessor)
+        return _parse_table(path, _to_table(path, read_json(path)), assessor)
     if kind == "table" or (kind is None and (suffix in TEXTS or suffix in BINARIES)):
-        return _of_file(path, assessor)
+        return _read_file(path, assessor)
     check_file(path, "judgments")
-    kind = kind or _kind_of(path)
+    kind = kind or _detect_kind(path)
     try:
         rows, _ = rows_of_file(path, kind, lenient=False)  # type: ignore[arg-type]
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise InputError(str(error)) from None
-    return _of_qrels(rows, assessor) if kind == "qrels" else _of_prefs(rows, assessor)
+    return _parse_qrels(rows, assessor) if kind == "qrels" else _parse_prefs(rows, assessor)
 
 
-def _kind_of(path: str) -> Kind:
+def _detect_kind(path: str) -> Kind:
     from calipers.data.plain_text import first_line
 
     fields = len(first_line(path))
@@ -306,20 +306,22 @@ def _kind_of(path: str) -> Kind:
     return "qrels"
 
 
-def _who(where: str, assessor: str | None) -> str:
+def _check_assessor(where: str, assessor: str | None) -> str:
     if assessor is None:
         raise InputError(f"{where}: does not say who judged; name the assessor (--assessor)")
     return assessor
 
 
-def _of_qrels(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
-    who = _who(rows.path or "judgments", assessor)
+def _parse_qrels(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
+    who = _check_assessor(rows.path or "judgments", assessor)
     for row in range(len(rows.level)):
         topic, document = _ids(rows, row, rows.topic, rows.document)
-        yield JudgmentRow(_where(rows, row), _event(who, topic, document, int(rows.level[row])))
+        yield JudgmentRow(
+            _format_location(rows, row), _event(who, topic, document, int(rows.level[row]))
+        )
 
 
-def _of_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
+def _parse_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
     """Of TREC's preferences all pairs of each part: who has the higher level is preferred."""
     parts: dict[tuple[str, str, bytes], list[int]] = defaultdict(list)
     for row in range(len(rows.level)):
@@ -331,17 +333,18 @@ def _of_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]
     for (topic, group, _), own in parts.items():
         if len(own) > _MOST_OF_PART:
             raise InputError(
-                f"{_where(rows, own[0])}: {len(own)} documents are compared at once, expected no "
+                f"{_format_location(rows, own[0])}: {len(own)} documents are compared at once, "
+                "expected no "
                 f"more than {_MOST_OF_PART}"
             )
         for a, b in combinations(own, 2):
             document, other = _ids(rows, a, rows.document)[0], _ids(rows, b, rows.document)[0]
             sign = (rows.level[a] > rows.level[b]) - 1 * (rows.level[a] < rows.level[b])
             event = _event(assessor or group, topic, document, int(sign))
-            yield JudgmentRow(_where(rows, b), replace(event, other=other))
+            yield JudgmentRow(_format_location(rows, b), replace(event, other=other))
 
 
-def _where(rows: JudgmentRows, row: int) -> str:
+def _format_location(rows: JudgmentRows, row: int) -> str:
     return f"{rows.path}:{rows.line[row]}"
 
 
@@ -349,23 +352,23 @@ def _ids(rows: JudgmentRows, row: int, *columns: Any) -> list[str]:
     try:
         return [column[row].as_py().decode() for column in columns]
     except UnicodeDecodeError:
-        raise InputError(f"{_where(rows, row)}: an id is not UTF-8") from None
+        raise InputError(f"{_format_location(rows, row)}: an id is not UTF-8") from None
 
 
 def _event(assessor: str, topic: str, document: str, grade: int) -> Event:
     return Event(f"import-{uuid4().hex}", assessor, topic, document, "import", grade)
 
 
-def _of_file(path: str, assessor: str | None) -> Iterator[JudgmentRow]:
+def _read_file(path: str, assessor: str | None) -> Iterator[JudgmentRow]:
     from calipers.report.spreadsheets import unescape_formula
 
     texts = [name for names in (*COLUMNS.values(),) for name in names if name not in _NUMBERS]
     table = read_table(path, text=texts)
     is_csv = TEXTS.get(file_extension(path)[0]) in ("csv", "tsv")
-    return _of_table(path, table, assessor, unescape_formula if is_csv else str)
+    return _parse_table(path, table, assessor, unescape_formula if is_csv else str)
 
 
-def _as_table(path: str, rows: Any) -> Any:
+def _to_table(path: str, rows: Any) -> Any:
     """A list of objects as a table, and so the grades of an object of topics and documents."""
     import pyarrow as pa
 
@@ -388,7 +391,7 @@ def _as_table(path: str, rows: Any) -> Any:
 _NUMBERS = {*GRADE, "seconds", "shown", "again"}
 
 
-def _of_table(
+def _parse_table(
     path: str, table: Any, assessor: str | None, plain: Any = str
 ) -> Iterator[JudgmentRow]:
     names = table.column_names
@@ -408,7 +411,7 @@ def _of_table(
                 f"{did_you_mean(what, names)}"
             )
     if found["assessor"] is None:
-        _who(path, assessor)
+        _check_assessor(path, assessor)
     columns = {what: table.column(name).to_pylist() for what, name in found.items() if name}
     for row, values in enumerate(zip(*columns.values(), strict=True)):
         given = dict(zip(columns, values, strict=True))
@@ -416,11 +419,11 @@ def _of_table(
         kind = given.get("kind")
         if kind not in (None, "person", "program"):
             raise InputError(f"{where}: kind is {format_value(kind)}, expected person or program")
-        event = _of_values(where, given, assessor, plain)
+        event = _to_event(where, given, assessor, plain)
         yield JudgmentRow(where, event, None if kind is None else kind == "program")
 
 
-def _of_values(where: str, given: Mapping[str, Any], assessor: str | None, plain: Any) -> Event:
+def _to_event(where: str, given: Mapping[str, Any], assessor: str | None, plain: Any) -> Event:
     texts = {}
     for what in ("assessor", "topic", "document", "other", "note"):
         value = given.get(what)
@@ -432,11 +435,14 @@ def _of_values(where: str, given: Mapping[str, Any], assessor: str | None, plain
     for what in ("topic", "document"):
         if what not in texts:
             raise InputError(f"{where}: the {what} is missing")
-    grade = _whole(where, "grade", given["grade"])
+    grade = _parse_int(where, "grade", given["grade"])
     if grade is None:
         raise InputError(f"{where}: the grade is missing")
     event = _event(
-        texts.get("assessor") or _who(where, assessor), texts["topic"], texts["document"], grade
+        texts.get("assessor") or _check_assessor(where, assessor),
+        texts["topic"],
+        texts["document"],
+        grade,
     )
     seconds = given.get("seconds")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float | None):
@@ -447,12 +453,12 @@ def _of_values(where: str, given: Mapping[str, Any], assessor: str | None, plain
         note=texts.get("note"),
         time=_time(where, given.get("time")),
         seconds=None if seconds is None else float(seconds),
-        shown=_whole(where, "shown", given.get("shown")),
-        again=bool(_whole(where, "again", given.get("again"))),
+        shown=_parse_int(where, "shown", given.get("shown")),
+        again=bool(_parse_int(where, "again", given.get("again"))),
     )
 
 
-def _whole(where: str, what: str, value: Any) -> int | None:
+def _parse_int(where: str, what: str, value: Any) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool):

@@ -12,7 +12,7 @@ from calipers.campaign import events
 from calipers.campaign.adjudication import adjudicated_grades
 from calipers.campaign.assessor_agreement import grades_by_assessor
 from calipers.campaign.assignment import Assignment, assign
-from calipers.campaign.goals import measures_named, parse_goal
+from calipers.campaign.goals import parse_goal, parse_measures
 from calipers.campaign.pooling import (
     METHODS,
     JudgingQueue,
@@ -48,7 +48,7 @@ class PoolSummary:
     without: tuple[str, ...]
 
 
-def rankings_of(
+def read_rankings(
     campaign: Campaign, depth: int | None = None
 ) -> tuple[dict[str, dict[str, list[str]]], dict[str, str]]:
     """What the runs retrieved of the topics of the campaign, and the participant of each run."""
@@ -70,7 +70,7 @@ def default_depth(campaign: Campaign) -> int:
 
 
 @dataclass(frozen=True)
-class Measures:
+class MeasureSelection:
     """What is measured by, the one that decides first; and what of the measures that were asked for
     is left out, with the reason."""
 
@@ -78,32 +78,32 @@ class Measures:
     left_out: tuple[str, ...] = ()
 
 
-def measures_of(
+def select_measures(
     campaign: Campaign, asked: Iterable[str] = (), *, sampled: bool = False
-) -> Measures:
+) -> MeasureSelection:
     """The measures of participants: those asked for, else those that were named at the creation of
     the campaign, else those of its goal.
 
     Judgments of a sample are measured by estimates from samples, and others by all other measures.
     """
-    own = measures_named(asked) if asked else campaign.about.measures
+    own = parse_measures(asked) if asked else campaign.about.measures
     usual = ESTIMATES if sampled else parse_goal(campaign.about.goal).measures
     fits = [name for name in own if (_definition(name).on is SampledRankings) == sampled]
     rest = ", ".join(name for name in own if name not in fits)
     why = "unsampled documents would count as non-relevant" if sampled else "for samples only"
-    return Measures(tuple(fits) or usual, (f"Omitted: {rest} ({why}).",) if rest else ())
+    return MeasureSelection(tuple(fits) or usual, (f"Omitted: {rest} ({why}).",) if rest else ())
 
 
-def ordering_measures(campaign: Campaign, asked: Iterable[str] = ()) -> Measures:
-    """Those of :func:`measures_of` that say of single topics which system is better, as orders and
-    tests of systems need; those of the goal where none does."""
-    named = measures_of(campaign, asked)
+def ordering_measures(campaign: Campaign, asked: Iterable[str] = ()) -> MeasureSelection:
+    """Those of :func:`select_measures` that say of single topics which system is better, as orders
+    and tests of systems need; those of the goal where none does."""
+    named = select_measures(campaign, asked)
     fits = [name for name in named.names if _orders(name)]
     rest = ", ".join(name for name in named.names if name not in fits)
     why = "no values of single topics, or no direction"
     told = (f"Omitted: {rest} ({why}).",) if rest else ()
     usual = parse_goal(campaign.about.goal).measures
-    return Measures(tuple(fits) or usual, (*named.left_out, *told))
+    return MeasureSelection(tuple(fits) or usual, (*named.left_out, *told))
 
 
 def _orders(name: str) -> bool:
@@ -199,7 +199,7 @@ def _is_judged(campaign: Campaign) -> bool:
     return bool(campaign.read(f"SELECT 1 FROM events WHERE kind IN {kinds} LIMIT 1"))
 
 
-def settings_of(campaign: Campaign) -> list[dict[str, Any]]:
+def pool_settings(campaign: Campaign) -> list[dict[str, Any]]:
     """How each pool was made, in order."""
     rows = campaign.read("SELECT settings FROM pools ORDER BY pool")
     return [json.loads(settings) for (settings,) in rows]
@@ -208,20 +208,20 @@ def settings_of(campaign: Campaign) -> list[dict[str, Any]]:
 def pooled_depth(campaign: Campaign) -> int | None:
     """The greatest depth that runs were pooled to; None where they were pooled as a whole, and
     where pools were made otherwise."""
-    depths = [of["depth"] for of in settings_of(campaign) if of.get("depth")]
+    depths = [of["depth"] for of in pool_settings(campaign) if of.get("depth")]
     return None if "all" in depths else max(depths, default=None)
 
 
 def adaptive_order(campaign: Campaign) -> Adaptive | None:
     """What says which document of a topic comes next, where the last pool asks for an order that
     judgments make; None where it does not."""
-    made = settings_of(campaign)
+    made = pool_settings(campaign)
     if not made or made[-1].get("order") not in METHODS:
         return None
     how, pooled = made[-1], dict[str, set[str]]()
     for one in campaign.pool():
         pooled.setdefault(one.topic, set()).add(one.document)
-    rankings, _ = rankings_of(campaign, None if how.get("depth") == "all" else how.get("depth"))
+    rankings, _ = read_rankings(campaign, None if how.get("depth") == "all" else how.get("depth"))
 
     def upcoming(topic: str, grades: Mapping[str, int], aside: frozenset[str]) -> Iterator[str]:
         own = {
@@ -246,7 +246,7 @@ def adaptive_order(campaign: Campaign) -> Adaptive | None:
 # --- Assignment -----------------------------------------------------------------------------------
 
 
-def assigned(
+def assign_topics(
     campaign: Campaign,
     *,
     times: int = 1,
@@ -283,7 +283,7 @@ def assigned(
                 raise InputError(f"conflicts: there is no assessor {name!r}; {told}")
     if campaign.assignments() and not replace and write:
         raise InputError(f"{campaign.path}: topics are assigned already; --replace reassigns them")
-    rankings, groups = rankings_of(campaign, pooled_depth(campaign))
+    rankings, groups = read_rankings(campaign, pooled_depth(campaign))
     lengths = {topic: len(of) for topic, of in pooled.items()}
     authors = {t.topic: t.author for t in campaign.topics() if t.author is not None}
     made = assign(
@@ -303,10 +303,10 @@ def assigned(
     return made
 
 
-def spread(topics: Sequence[str], number: int) -> list[str]:
+def spread_topics(topics: Sequence[str], number: int) -> list[str]:
     """So many of the topics, evenly spread over their order.
 
-    >>> spread("abcdefgh", 3)
+    >>> spread_topics("abcdefgh", 3)
     ['b', 'e', 'g']
     """
     if number > len(topics):
@@ -317,7 +317,7 @@ def spread(topics: Sequence[str], number: int) -> list[str]:
 # --- Judgments ------------------------------------------------------------------------------------
 
 
-def grades_of(
+def read_grades(
     campaign: Campaign, *, programs: bool = False, again: bool = False
 ) -> dict[str, dict[str, dict[str, int]]]:
     """The grades of people, and of programs where these are asked for, by assessor."""
@@ -326,7 +326,7 @@ def grades_of(
     return grades_by_assessor(one for one in given if programs or kinds[one.assessor] == "person")
 
 
-def decided_of(campaign: Campaign) -> dict[str, dict[str, int]]:
+def adjudicated_decisions(campaign: Campaign) -> dict[str, dict[str, int]]:
     """What adjudicators decided."""
     made: dict[str, dict[str, int]] = {}
     for one in campaign.adjudications():
@@ -334,13 +334,13 @@ def decided_of(campaign: Campaign) -> dict[str, dict[str, int]]:
     return made
 
 
-def final_of(campaign: Campaign, rule: str = "majority") -> Mapping[str, Mapping[str, int]]:
+def final_grades(campaign: Campaign, rule: str = "majority") -> Mapping[str, Mapping[str, int]]:
     """One grade of each document that people judged
     (:func:`~calipers.campaign.adjudication.adjudicated_grades`)."""
     return adjudicated_grades(campaign, rule=rule).grades
 
 
-def sampled_of(
+def sampled_judgments(
     campaign: Campaign, final: Mapping[str, Mapping[str, int]]
 ) -> SampledJudgments | None:
     """Grades in their strata, and −1 of what was not drawn or is not judged so far; None where the
@@ -396,4 +396,4 @@ def decide(
 
 def whole_pool(campaign: Campaign, depth: Depth) -> Pool:
     """The pool of a depth, by the runs there are."""
-    return depth_pool(rankings_of(campaign)[0], depth)
+    return depth_pool(read_rankings(campaign)[0], depth)

@@ -55,7 +55,7 @@ def reciprocal_rank(rank: int, k: float) -> float:
     return 1 / (k + rank)
 
 
-def rank_biased(rank: int, p: float) -> float:
+def rank_biased_weight(rank: int, p: float) -> float:
     """The weight (1 − p) p^(rank − 1) of rank-biased precision (Moffat and Zobel 2008)."""
     return (1 - p) * p ** (rank - 1)
 
@@ -63,7 +63,7 @@ def rank_biased(rank: int, p: float) -> float:
 #: How documents are weighted: the weight of a rank, and the usual value of its parameter.
 WEIGHTS: dict[str, tuple[Callable[[int, float], float], float]] = {
     "rrf": (reciprocal_rank, 60.0),
-    "rbp": (rank_biased, 0.8),
+    "rbp": (rank_biased_weight, 0.8),
 }
 
 
@@ -82,13 +82,13 @@ def depth_pool(rankings: Rankings, depth: Depth) -> Pool:
     return {
         topic: [
             PoolEntry(document, place)
-            for place, document in enumerate(by_best_rank(rankings, topic, first), 1)
+            for place, document in enumerate(sort_by_rank(rankings, topic, first), 1)
         ]
         for topic in list_topics(rankings)
     }
 
 
-def by_best_rank(rankings: Rankings, topic: str, depth: int | None = None) -> list[str]:
+def sort_by_rank(rankings: Rankings, topic: str, depth: int | None = None) -> list[str]:
     """The documents of a topic by the best rank that any run gives them, equal ones by id."""
     best: dict[str, int] = {}
     for ranking in rankings.values():
@@ -125,13 +125,13 @@ def weights(
     return {d: total[d] for d in sorted(total, key=lambda d: (-total[d], d))}
 
 
-def take(
+def select_top_documents(
     rankings: Rankings, number: int, weight: str = "rrf", parameter: float | None = None
 ) -> Pool:
     """The ``number`` documents of each topic that weigh most (see :func:`weights`): every topic
     costs the same, where pools by depth grow with how much runs differ.
 
-    >>> pool = take({"a": {"1": ["x", "y"]}, "b": {"1": ["y"]}}, 1)
+    >>> pool = select_top_documents({"a": {"1": ["x", "y"]}, "b": {"1": ["y"]}}, 1)
     >>> pool["1"][0].document, round(pool["1"][0].priority, 6)
     ('y', 0.032522)
     """
@@ -168,7 +168,7 @@ def growth(
     """
     made, before = list[PoolGrowth](), 0
     for depth in sorted({check_min_int(depth, "depth") for depth in depths}):
-        pooled = {t: by_best_rank(rankings, t, depth) for t in list_topics(rankings)}
+        pooled = {t: sort_by_rank(rankings, t, depth) for t in list_topics(rankings)}
         documents = sum(map(len, pooled.values()))
         relevant = None if judgments is None else _relevant(pooled, judgments, rel)
         made.append(PoolGrowth(depth, documents, documents - before, relevant))
@@ -407,7 +407,7 @@ class JudgingQueue:
         self._runs = _RunScores(names)
         self._seed = [check_min_int(seed, "seed", 0), zlib.crc32(topic.encode())]
         every = {name: {"": self._rankings[k]} for k, name in enumerate(names)}
-        self._burn_in = by_best_rank(every, "")[:burn_in]
+        self._burn_in = sort_by_rank(every, "")[:burn_in]
         self.judged: dict[str, bool] = {}
         for document, relevant in judged:
             self.judge(document, relevant=relevant)

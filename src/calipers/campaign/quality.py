@@ -68,10 +68,10 @@ def assess_quality(
     ``measures`` are those of the campaign unless given
     (:func:`~calipers.campaign.operations.ordering_measures`), ``depth`` is that of the pools.
     """
-    final = operations.final_of(campaign, rule)
+    final = operations.final_grades(campaign, rule)
     if not final:
         raise InputError(f"{campaign.path}: nothing is judged by people so far")
-    rankings, groups = operations.rankings_of(campaign)
+    rankings, groups = operations.read_rankings(campaign)
     if len(rankings) < 2:
         raise InputError(f"{campaign.path}: there is one run only; an order needs two")
     usual = operations.ordering_measures(campaign)
@@ -87,9 +87,9 @@ def assess_quality(
         sum(map(len, final.values())),
         sum(grade >= 1 for of in final.values() for grade in of.values()),
         tuple(left_out),
-        tuple(sparse(final, rankings, measures=own, draws=draws, seed=seed, level=level)),
+        tuple(sparse_judgments(final, rankings, measures=own, draws=draws, seed=seed, level=level)),
         tuple(separation(final, rankings, measures=own, seed=seed, level=level)),
-        tuple(topics_told(final, rankings, own[0])),
+        tuple(topic_separation(final, rankings, own[0])),
         (*quality_warnings(campaign, rule), *(() if measures else usual.left_out)),
     )
 
@@ -97,7 +97,7 @@ def assess_quality(
 def quality_warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
     """Return warnings about the interpretation of the results of the campaign."""
     made, pool = [], campaign.pool()
-    final = operations.final_of(campaign, rule)
+    final = operations.final_grades(campaign, rule)
     todo = [p for p in pool if p.sampled and p.document not in final.get(p.topic, {})]
     if todo:
         made.append(
@@ -116,17 +116,17 @@ def quality_warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
             "Only a sample of the pool is judged: measures that count unjudged documents as not "
             "relevant are biased downwards; use xinfAP, HT-AP or infNDCG."
         )
-    if any(of.get("order") for of in operations.settings_of(campaign)):
+    if any(of.get("order") for of in operations.pool_settings(campaign)):
         made.append(
             "Documents were judged in an adaptive order, so the judgments are not a random sample: "
             "infAP and other sampling estimators are invalid."
         )
-    of_runs = set(operations.rankings_of(campaign)[1].values()) if campaign.runs() else set[str]()
+    of_runs = set(operations.read_rankings(campaign)[1].values()) if campaign.runs() else set[str]()
     if len(of_runs) == 1:
         made.append(
             "All runs are of one participant, so the leave-one-group-out test is impossible."
         )
-    if len(operations.grades_of(campaign)) == 1:
+    if len(operations.read_grades(campaign)) == 1:
         made.append("There is one assessor, so inter-assessor agreement is unknown.")
     return made
 
@@ -135,11 +135,13 @@ def quality_warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
 HAIR = 1e-9
 
 
-def without(judgments: Judgments, documents: Mapping[str, set[str]]) -> dict[str, dict[str, int]]:
+def remove_judgments(
+    judgments: Judgments, documents: Mapping[str, set[str]]
+) -> dict[str, dict[str, int]]:
     """The judgments without these; a document keeps its place, with the grade −1, so that topics
     stay the same.
 
-    >>> without({"1": {"x": 1, "y": 0}}, {"1": {"x"}})
+    >>> remove_judgments({"1": {"x": 1, "y": 0}}, {"1": {"x"}})
     {'1': {'x': -1, 'y': 0}}
     """
     return {
@@ -153,7 +155,7 @@ def pooled_only(judgments: Judgments, rankings: Rankings, depth: int) -> dict[st
     pools = depth_pool(rankings, depth)
     kept = {topic: {one.document for one in of} for topic, of in pools.items()}
     other = {t: set(grades) - kept.get(t, set()) for t, grades in judgments.items()}
-    return without(judgments, other)
+    return remove_judgments(judgments, other)
 
 
 @dataclass(frozen=True)
@@ -228,7 +230,7 @@ def leave_one_group_out(
             }
             for topic, grades in judgments.items()
         }
-        after = score_systems(without(judgments, own), rankings, measures, level)
+        after = score_systems(remove_judgments(judgments, own), rankings, measures, level)
         relevant = sum(judgments[t][d] >= rel for t, of in own.items() for d in of)
         number = sum(map(len, own.values()))
         made.append(
@@ -260,7 +262,7 @@ class SparseJudgments:
     value: tuple[float, float]
 
 
-def sparse(
+def sparse_judgments(
     judgments: Judgments,
     rankings: Rankings,
     relevant: Sequence[int] = (1, 2, 5),
@@ -297,7 +299,7 @@ def sparse(
     --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
     >>> judgments = {"1": {"x": 1, "y": 1, "z": 0}}
-    >>> [one] = sparse(judgments, rankings, [1], measures=["P@2"], found_by_run="a")
+    >>> [one] = sparse_judgments(judgments, rankings, [1], measures=["P@2"], found_by_run="a")
     >>> one.value, one.tau
     ((0.75, 0.5), 0.0)
     """
@@ -311,14 +313,14 @@ def sparse(
         for one in range(1 if found_by_run is not None else draws):
             random = np.random.default_rng([seed, number, one])
             first = None if found_by_run is None else rankings[found_by_run]
-            thin = _thinned(judgments, number, rel, random, first)
+            thin = _sample_relevant(judgments, number, rel, random, first)
             for change in ranking_changes(before, score_systems(thin, rankings, measures, level)):
                 found.setdefault(change.measure, []).append(change)
-        made += [_sparse(name, number, of) for name, of in found.items()]
+        made += [_sparsify(name, number, of) for name, of in found.items()]
     return made
 
 
-def _thinned(
+def _sample_relevant(
     judgments: Judgments,
     number: int,
     rel: int,
@@ -339,7 +341,7 @@ def _thinned(
     return made
 
 
-def _sparse(name: str, number: int, of: Sequence[RankingChange]) -> SparseJudgments:
+def _sparsify(name: str, number: int, of: Sequence[RankingChange]) -> SparseJudgments:
     tau = [one.tau for one in of]
     first = of[0]
     values = [[pair[k] for pair in one.values.values()] for one in of for k in (0, 1)]
@@ -432,13 +434,13 @@ def _separation(of: SystemTopicScores, draws: int, seed: int) -> Separation:
         tau = np.mean([correlation(of.merit, part.merit) for part in parts])
         steps.append((size, float(share), float(tau)))
     apart = np.array([values[:, i] - values[:, j] for i, j in pairs]).reshape(len(pairs), number)
-    detectable, needed = _needed(of, apart)
+    detectable, needed = _n_topics_needed(of, apart)
     return Separation(
         of.measure, number, len(pairs), len(of.better), detectable, needed, tuple(steps)
     )
 
 
-def _needed(
+def _n_topics_needed(
     of: SystemTopicScores, apart: FloatArray
 ) -> tuple[float, tuple[int | None, int | None]]:
     """The difference that is found, and the topics that the pairs at two places need."""
@@ -486,7 +488,7 @@ class TopicSeparation:
     agrees: float
 
 
-def topics_told(
+def topic_separation(
     judgments: Judgments, rankings: Rankings, measure: str = "AP", *, near: float = 0.0
 ) -> list[TopicSeparation]:
     """Which topics separate the systems, and which say nothing: on an easy one all systems do well,
@@ -496,7 +498,7 @@ def topics_told(
     separating nobody.
 
     >>> rankings = {"a": {"1": ["x"], "2": ["x"]}, "b": {"1": ["x"], "2": ["y", "x"]}}
-    >>> told = topics_told({"1": {"x": 1}, "2": {"x": 1}}, rankings, "RR")
+    >>> told = topic_separation({"1": {"x": 1}, "2": {"x": 1}}, rankings, "RR")
     >>> [(one.topic, one.kind) for one in told]
     [('1', 'easy'), ('2', 'separates')]
     """
@@ -511,12 +513,12 @@ def topics_told(
         spread = float(np.ptp(row))
         others = others[~np.isnan(others).any(axis=1)]
         agrees = correlation(others.mean(axis=0), row) if len(others) and len(row) > 1 else math.nan
-        kind = "separates" if spread > near + HAIR else _alike(row, best, near)
+        kind = "separates" if spread > near + HAIR else _difficulty(row, best, near)
         made.append(TopicSeparation(topic, kind, float(of.values[place].mean()), spread, agrees))
     return made
 
 
-def _alike(row: Any, best: float, near: float) -> str:
+def _difficulty(row: Any, best: float, near: float) -> str:
     if row.max() <= near + HAIR and row.min() >= -HAIR:
         return "hard"
     return "easy" if row.min() >= best - near - HAIR else "alike"

@@ -24,16 +24,16 @@ from calipers.report.blocks import (
     Provenance,
     Table,
     Verdict,
-    literal,
+    mark_literal,
 )
-from calipers.report.figures.curves import MOST_CURVES, chart_of
+from calipers.report.figures.curves import MOST_CURVES, get_chart
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.lines import bar_chart, line_chart, range_chart
 from calipers.report.grouping import group_by
 from calipers.report.numbers import format_count, rounding
 from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import KEY, NUMBER, WORDS, Column
-from calipers.report.writers import named
+from calipers.report.writers import get_writer
 from calipers.results import Curve, Evaluation
 
 #: Depths whose pools are drawn.
@@ -47,7 +47,7 @@ _GRAPHS = 24
 def page(campaign: Campaign, **asked: Any) -> str:
     """The page of a campaign, of what :func:`document` says; the same campaign gives the same
     bytes."""
-    return named("html").write(document(campaign, **asked))
+    return get_writer("html").write(document(campaign, **asked))
 
 
 def document(
@@ -63,11 +63,11 @@ def document(
     assessors agree, and whether the collection is good enough.
 
     ``measures`` of participants are those of the campaign unless given
-    (:func:`~calipers.campaign.operations.measures_of`). What there is nothing to say of so far is
-    left out.
+    (:func:`~calipers.campaign.operations.select_measures`). What there is nothing to say of so far
+    is left out.
     """
     found, about, asked = campaign_status(campaign), campaign.about, tuple(measures)
-    final = operations.final_of(campaign)
+    final = operations.final_grades(campaign)
     enough = len(campaign.runs()) > 1 and bool(final)
     order = operations.ordering_measures(campaign, asked)
     check = (
@@ -87,8 +87,8 @@ def document(
     told = quality_warnings(campaign) if found.topics and campaign.runs() else []
     if told:
         parts.insert(0, _section("notes", "Warnings", lines=told))
-    yield Heading(literal(f"{about.name}, a test collection (goal: {about.goal})"), 1)
-    yield Verdict(list(map(literal, _headlines(found, check))))
+    yield Heading(mark_literal(f"{about.name}, a test collection (goal: {about.goal})"), 1)
+    yield Verdict(list(map(mark_literal, _headlines(found, check))))
     for part in parts:
         yield from part or ()
     yield Provenance(_provenance(campaign))
@@ -103,7 +103,7 @@ def _section(
     figures: Sequence[Figure] = (),
 ) -> list[Block]:
     made: list[Block] = [Heading(title, anchor=anchor)]
-    made += (Lines([literal(line)]) for line in lines)
+    made += (Lines([mark_literal(line)]) for line in lines)
     for block in (block for table in tables for block in table):
         if isinstance(block, Table) and not block.title:
             block = replace(block, title=f"{title}, table")  # noqa: PLW2901
@@ -123,7 +123,7 @@ def _table(
     columns = list(map(Column, map(escape_unprintable, head), [KEY, *kinds[1:]], cells))
     made: list[Block] = [Heading(title, 3)] if title else []
     made.append(Table(columns, title=title))
-    return [*made, Lines([literal(said)], aside=True)] if said else made
+    return [*made, Lines([mark_literal(said)], aside=True)] if said else made
 
 
 def _cell(value: Any) -> str:
@@ -143,7 +143,7 @@ def _headlines(found: CampaignStatus, check: QualityReport | None) -> list[str]:
     changed = [
         one.group
         for one in check.left_out
-        if any(c.reversed or c.lost or max(_moved(c, one.runs)) > 0 for c in one.changes[:1])
+        if any(c.reversed or c.lost or max(_rank_shifts(c, one.runs)) > 0 for c in one.changes[:1])
     ]
     measure = check.left_out[0].changes[0].measure
     if not changed:
@@ -155,7 +155,7 @@ def _headlines(found: CampaignStatus, check: QualityReport | None) -> list[str]:
     ]
 
 
-def _moved(change: Any, runs: Sequence[str]) -> list[float]:
+def _rank_shifts(change: Any, runs: Sequence[str]) -> list[float]:
     return [abs(change.ranks[run][1] - change.ranks[run][0]) for run in runs]
 
 
@@ -163,8 +163,8 @@ def _scores(
     campaign: Campaign, final: Mapping[str, Any], asked: Sequence[str], level: float
 ) -> Iterator[list[Block]]:
     """What participants score by the measures of the campaign, and each of their systems."""
-    runs, sampled = campaign.runs(), operations.sampled_of(campaign, final)
-    measures = operations.measures_of(campaign, asked, sampled=sampled is not None)
+    runs, sampled = campaign.runs(), operations.sampled_judgments(campaign, final)
+    measures = operations.select_measures(campaign, asked, sampled=sampled is not None)
     # (Each by itself: nothing here compares them, and pairs of many runs take their time.)
     found = {
         name: retrieval(
@@ -179,7 +179,7 @@ def _scores(
     names = first_of.measures
     sides = zip(names, (d.higher_is_better for d in first_of.definitions), strict=True)
     main, higher = next((one for one in sides if one[1] is not None), (names[0], None))
-    ranked = sorted(runs, key=partial(_place, found, main, higher))
+    ranked = sorted(runs, key=partial(_sort_key, found, main, higher))
     own = group_by(ranked, lambda run: runs[run].participant)
     first = "highest" if higher is None else "best"
     said = f"By {main}, {first} first, with intervals at {level:.0%} for topics like these."
@@ -210,7 +210,7 @@ def _scores(
     yield _section("systems", "Systems", tables=[table])
 
 
-def _place(
+def _sort_key(
     found: Mapping[str, Evaluation], measure: str, higher: bool | None, run: str
 ) -> tuple[bool, float, str]:
     """Where a run stands: the best first, and last what has no value."""
@@ -257,7 +257,7 @@ def _graph(title: str, said: str, curves: Sequence[Curve]) -> Iterator[Figure]:
     """A graph, unless no topic has a relevant document."""
     drawn = [curve for curve in curves if not all(map(math.isnan, curve.y))]
     if drawn:
-        figure = chart_of(drawn[0].kind).figure(drawn, [curve.system for curve in drawn])
+        figure = get_chart(drawn[0].kind).figure(drawn, [curve.system for curve in drawn])
         yield replace(figure, title=title, caption=f"{said}{figure.caption}")
 
 
@@ -289,7 +289,7 @@ def _topics(campaign: Campaign, found: CampaignStatus, check: QualityReport | No
 
 
 def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
-    rankings, groups = operations.rankings_of(campaign)
+    rankings, groups = operations.read_rankings(campaign)
     depth = operations.pooled_depth(campaign)
     longest = max((len(of) for one in rankings.values() for of in one.values()), default=1)
     depths = [d for d in _DEPTHS if d <= longest]
@@ -303,7 +303,7 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
         Figure(
             "Pool by depth", f"The pool grows to {grown[-1].documents} documents.",
             "Documents of all topics among the first of any run, and those known to be relevant."
-            + _pooled_said(campaign, depth),
+            + _pooling_sentence(campaign, depth),
             line_chart(points, "depth", "documents"),
             ("depth", "documents", "relevant"),
             tuple((str(s.depth), str(s.documents), _cell(s.relevant)) for s in grown),
@@ -330,8 +330,8 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
     return _section("pool", "Pool", figures=figures)
 
 
-def _pooled_said(campaign: Campaign, depth: int | None) -> str:
-    if any(of.get("depth") == "all" for of in operations.settings_of(campaign)):
+def _pooling_sentence(campaign: Campaign, depth: int | None) -> str:
+    if any(of.get("depth") == "all" for of in operations.pool_settings(campaign)):
         return " Pooled was all that runs retrieved."
     return f" Pooled were the first {depth}." if depth else ""
 
@@ -347,7 +347,7 @@ def _progress(found: CampaignStatus) -> list[Block]:
 
 
 def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> list[Block] | None:
-    grades = operations.grades_of(campaign)
+    grades = operations.read_grades(campaign)
     if len(grades) < 2:
         return None
     found = assessor_agreement.agreement(grades, level=level)
@@ -377,9 +377,9 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
                 "Pairs of assessors",
             )
         )  # fmt: skip
-    every = operations.grades_of(campaign, programs=True)
+    every = operations.read_grades(campaign, programs=True)
     again = assessor_agreement.self_agreement(
-        every, operations.grades_of(campaign, programs=True, again=True)
+        every, operations.read_grades(campaign, programs=True, again=True)
     )
     if again:
         rows_again = [[name, *of] for name, of in again.items()]
@@ -387,7 +387,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
         tables.append(_table(head, rows_again, "Documents judged twice by one assessor"))
     tables += _orders(campaign, grades, measures, level)
     decided = len(campaign.adjudications())
-    left = len(assessor_agreement.disagreements(grades, operations.decided_of(campaign)))
+    left = len(assessor_agreement.disagreements(grades, operations.adjudicated_decisions(campaign)))
     lines = [f"{left} documents are disputed, and {decided} decided."]
     return _section("agreement", "Agreement", lines=lines, tables=tables)
 
@@ -398,9 +398,9 @@ def _orders(
     """The order of systems with every choice of assessors."""
     if len(campaign.runs()) < 2:
         return []
-    rankings, _ = operations.rankings_of(campaign)
+    rankings, _ = operations.read_rankings(campaign)
     swapped = assessor_agreement.swapped_orders(
-        grades, operations.final_of(campaign), rankings, measures=measures, level=level
+        grades, operations.final_grades(campaign), rankings, measures=measures, level=level
     )  # fmt: skip
     if not swapped:
         return []
@@ -461,7 +461,7 @@ def _separation(
         [s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed]
         for s in check.separation
     ]
-    rankings, _ = operations.rankings_of(campaign)
+    rankings, _ = operations.read_rankings(campaign)
     [first] = score_systems(final, rankings, [measure]).values()
     ranges = sorted(
         (
@@ -504,7 +504,7 @@ def _separation(
 def _provenance(campaign: Campaign) -> list[tuple[str, str]]:
     about = campaign.about
     grades = "; ".join(f"{grade} {said}" for grade, said in about.grades.items())
-    pools = [json.dumps(of, ensure_ascii=False) for of in operations.settings_of(campaign)]
+    pools = [json.dumps(of, ensure_ascii=False) for of in operations.pool_settings(campaign)]
     last = campaign.read("SELECT max(time), count(*) FROM events")[0]
     return [
         ("Collection", about.name),

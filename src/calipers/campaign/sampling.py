@@ -27,7 +27,7 @@ from calipers.campaign.pooling import Pool
 from calipers.campaign.runs import Judgments, Rankings, check_min_int, list_topics
 from calipers.data.errors import InputError
 from calipers.data.grouped_judgments import judge_groups
-from calipers.data.sampled_judgments import read_sampled
+from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.evaluation.shared import select_measures
 from calipers.statistics import FloatArray, SampledRankings
 
@@ -224,7 +224,7 @@ def design_errors(
     >>> round(error.value, 4), round(error.standard_error, 4)
     (1.0, 0.0)
     """
-    groups, _ = read_sampled(judgments)
+    groups, _ = read_sampled_judgments(judgments)
     ranked = SampledRankings(**judge_groups("run", run, groups).arrays)
     chosen = select_measures(list(measures), (), "retrieval", {})
     wrong = [str(m) for m in chosen if m.definition.on is not SampledRankings]
@@ -305,7 +305,7 @@ def estimated_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, f
     >>> topic, round(found[0], 3), round(found[1], 3)
     ('1', 3.0, 1.414)
     """
-    groups, _ = read_sampled(judgments)
+    groups, _ = read_sampled_judgments(judgments)
     topics, documents = len(groups.topics), int(groups.arrays["documents"][-1])
     nothing: dict[str, Any] = dict.fromkeys(
         ("rank", "tied_from", "tied_to"), np.zeros(documents, np.int64)

@@ -176,7 +176,7 @@ def application(desks: SessionManager, origins: Collection[str]) -> Starlette:
     )
 
 
-class _RefusedError(Exception):
+class _HTTPError(Exception):
     """An answer other than the one that was asked for."""
 
     def __init__(self, status: int, error: str) -> None:
@@ -215,7 +215,7 @@ class _RequestHandlers:
             if not isinstance(token, str) or not await _later(
                 self._desks.link_is_good, slug, token
             ):
-                raise _RefusedError(403, "this link is not good, or no longer")
+                raise _HTTPError(403, "this link is not good, or no longer")
             answer = _answer({"assessor": self._desks.names[slug]})
             answer.set_cookie(
                 self._cookie,
@@ -256,7 +256,7 @@ class _RequestHandlers:
             key, which = request.path_params["key"], request.path_params["which"]
             found = await _later(self._desks.image, name, key, which)
             if found is None:
-                raise _RefusedError(404, "there is no such image")
+                raise _HTTPError(404, "there is no such image")
             return Response(found[1], media_type=found[0])
 
         return await self._told(shown)
@@ -288,14 +288,14 @@ class _RequestHandlers:
         slug = request.path_params["slug"]
         token = request.cookies.get(self._cookie, "")
         if not await _later(self._desks.link_is_good, slug, token):
-            raise _RefusedError(401, "open the link that you were given")
+            raise _HTTPError(401, "open the link that you were given")
         return self._desks.names[slug]
 
     async def _told(self, answer: Callable[[], Awaitable[Response]]) -> Response:
         """An answer, or why there is none."""
         try:
             return await answer()
-        except _RefusedError as refused:
+        except _HTTPError as refused:
             return _answer({"error": str(refused)}, refused.status)
         except BusyError as busy:
             return _answer({"error": str(busy)}, 503)
@@ -316,18 +316,18 @@ async def _body(request: Request) -> dict[str, Any]:
     """The object in a request's body, which says that it is JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise _RefusedError(415, f"content type {format_value(kind)}, expected application/json")
+        raise _HTTPError(415, f"content type {format_value(kind)}, expected application/json")
     body = b""
     async for part in request.stream():
         body += part
         if len(body) > _LARGEST:
-            raise _RefusedError(413, f"more than {_LARGEST} bytes")
+            raise _HTTPError(413, f"more than {_LARGEST} bytes")
     try:
         told = json.loads(body)
     except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
-        raise _RefusedError(400, "expected a JSON object")
+        raise _HTTPError(400, "expected a JSON object")
     return told
 
 
@@ -360,10 +360,10 @@ def list_origins(host: str, port: int, url: str | None = None) -> list[str]:
         found += [f"http://{name}:{port}" for name in names]
     elif not url:
         found.append(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
-    return [_bare(origin) for origin in found]
+    return [_normalize_origin(origin) for origin in found]
 
 
-def _bare(origin: str) -> str:
+def _normalize_origin(origin: str) -> str:
     """An origin as browsers write it: in lower case, without the usual port."""
     parts = urlsplit(origin)
     usual = {"http": ":80", "https": ":443"}.get(parts.scheme, "")

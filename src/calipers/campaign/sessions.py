@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from calipers.campaign.documents import tree_of
+from calipers.campaign.documents import parse_tree
 from calipers.campaign.operations import adaptive_order
 from calipers.campaign.records import MEDIA, EditConflict, Event, LoggedEvent
 from calipers.campaign.store import Campaign
@@ -31,7 +31,7 @@ from calipers.campaign.workflow import (
     PreferenceWorkflow,
     Progress,
     event_task,
-    structure_of,
+    parse_structure,
     topic_terms,
 )
 from calipers.data.errors import InputError, did_you_mean, format_value
@@ -207,9 +207,9 @@ class SessionManager:
             "description": topic.description,
             "narrative": topic.narrative,
             "keywords": topic.keywords,
-            "structure": structure_of(topic),
+            "structure": parse_structure(topic),
             "terms": topic_terms(topic),
-            "progress": _told(desk.progress(name)),
+            "progress": _progress_to_json(desk.progress(name)),
         }
 
     def _act(self, name: str, event: LoggedEvent) -> dict[str, Any]:
@@ -220,14 +220,16 @@ class SessionManager:
             "id": event.id,
             "task": self._key(name, task),
             "kind": event.kind,
-            "before": _judged(before[-1], task) if before and event.kind != "skip" else None,
+            "before": _judgment_to_json(before[-1], task)
+            if before and event.kind != "skip"
+            else None,
         }
 
     def _ahead(self, name: str, topic: str | None) -> dict[str, Any]:
         desk = self._places[name].desk
         return {
             "queue": [self._key(name, task) for task in desk.upcoming(AHEAD, topic)],
-            "progress": _told(desk.progress()),
+            "progress": _progress_to_json(desk.progress()),
         }
 
     def ahead(self, name: str, topic: str | None = None) -> dict[str, Any]:
@@ -259,7 +261,7 @@ class SessionManager:
                         "task": key,
                         "topic": task.topic,
                         "documents": [told for told, _ in documents],
-                        "current": current and _judged(current, task),
+                        "current": current and _judgment_to_json(current, task),
                         "note": past.note(task),
                         "skipped": past.is_skipped(task),
                     }
@@ -278,7 +280,7 @@ class SessionManager:
         if found.media == "text/xml":
             # (What was added in another way, and is none, is shown as text.)
             with suppress(InputError):
-                told |= {"text": None, "tree": tree_of(name, found.body)}
+                told |= {"text": None, "tree": parse_tree(name, found.body)}
         return told, 0 if text is None else len(text)
 
     def image(self, name: str, key: str, which: int) -> tuple[str, bytes] | None:
@@ -349,8 +351,11 @@ class SessionManager:
             return {
                 "id": event.id,
                 "event": number,
-                "current": current and _judged(current, task),
-                "topic": {"topic": task.topic, "progress": _told(desk.progress(task.topic))},
+                "current": current and _judgment_to_json(current, task),
+                "topic": {
+                    "topic": task.topic,
+                    "progress": _progress_to_json(desk.progress(task.topic)),
+                },
                 **self._ahead(name, topic),
             }
 
@@ -405,17 +410,17 @@ class SessionManager:
         with self._lock:
             if conflict.event is None:
                 return None
-            return _judged(self._logged("event", conflict.event), self._task(name, key))
+            return _judgment_to_json(self._logged("event", conflict.event), self._task(name, key))
 
 
-def _judged(event: LoggedEvent, task: JudgingTask) -> dict[str, Any]:
+def _judgment_to_json(event: LoggedEvent, task: JudgingTask) -> dict[str, Any]:
     """A judgment, as seen from the side on which the documents are shown."""
     turned = task.other is not None and event.document != task.document
     grade = -event.grade if turned and event.grade is not None else event.grade
     return {"id": event.id, "grade": grade, "time": event.time}
 
 
-def _told(progress: Progress) -> dict[str, Any]:
+def _progress_to_json(progress: Progress) -> dict[str, Any]:
     return progress._asdict()
 
 
@@ -457,7 +462,7 @@ def set_settings(campaign: Campaign, settings: DisplaySettings) -> None:
         )
 
 
-def new_token(campaign: Campaign, assessor: str, *, alone: bool = False) -> str:
+def create_token(campaign: Campaign, assessor: str, *, alone: bool = False) -> str:
     """A token of 256 random bits for an assessor's link, of which only the digest is kept.
 
     Links that were made before go on working unless this is to be the only one (``alone``).

@@ -79,7 +79,7 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
     """
     about, pool, topics = campaign.about, campaign.pool(), campaign.topics()
     drawn = {(one.topic, one.document) for one in pool if one.sampled}
-    by_topic = _of_topics(campaign, {topic.topic: topic.title for topic in topics}, drawn)
+    by_topic = _topic_statuses(campaign, {topic.topic: topic.title for topic in topics}, drawn)
     persons = {name for name, one in campaign.assessors().items() if one.kind == "person"}
     judged = {
         (one.topic, one.document)
@@ -97,13 +97,15 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
         to_judge=len(drawn),
         judged=len(drawn & judged),
         beside=len(judged - drawn),
-        by_assessor=_of_assessors(campaign, {row.topic: row.to_judge for row in by_topic}, drawn),
+        by_assessor=_assessor_statuses(
+            campaign, {row.topic: row.to_judge for row in by_topic}, drawn
+        ),
         by_topic=by_topic,
         **counts,
     )
 
 
-def _of_topics(
+def _topic_statuses(
     campaign: Campaign, titles: dict[str, str], drawn: set[tuple[str, str]]
 ) -> tuple[TopicStatus, ...]:
     persons = {name for name, one in campaign.assessors().items() if one.kind == "person"}
@@ -137,7 +139,7 @@ def _of_topics(
     )
 
 
-def _of_assessors(
+def _assessor_statuses(
     campaign: Campaign, to_judge: dict[str, int], drawn: set[tuple[str, str]]
 ) -> tuple[AssessorStatus, ...]:
     assigned, known = campaign.assignments(), campaign.assessors()

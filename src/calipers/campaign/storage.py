@@ -134,7 +134,7 @@ class CampaignFile:
         at = Path(path)
         if not at.is_file():
             raise InputError(f"{at}: {'is no file' if at.exists() else 'no such file'}")
-        with _told(str(at)):
+        with _translate_errors(str(at)):
             if readonly and at.with_name(f"{at.name}-journal").exists():
                 # What a process that was killed began is taken back first, which is writing.
                 with suppress(sqlite3.OperationalError), closing(_connect(at)) as connection:
@@ -142,7 +142,7 @@ class CampaignFile:
             connection = _connect(at, readonly=readonly)
             try:
                 _check(str(at), connection)
-                _set(str(at), connection)
+                _set_durability(str(at), connection)
             except BaseException:
                 connection.close()
                 raise
@@ -166,7 +166,7 @@ class CampaignFile:
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows that a query finds."""
-        with self._lock, _told(self.path):
+        with self._lock, _translate_errors(self.path):
             return self._connection.execute(sql, parameters).fetchall()
 
     @contextmanager
@@ -175,7 +175,7 @@ class CampaignFile:
 
         Within another one it is part of that.
         """
-        with self._lock, _told(self.path):
+        with self._lock, _translate_errors(self.path):
             if self.readonly:
                 raise InputError(f"{self.path}: is open for reading only")
             if self._connection.in_transaction:
@@ -199,19 +199,19 @@ def create_file(at: Path, about: Mapping[str, str]) -> None:
         raise InputError(f"{at}: the folder {at.parent} does not exist")
     part = at.parent / f".{at.name[:40]}.{os.urandom(8).hex()}.part"
     try:
-        with _told(str(at)), closing(_connect(part, create=True)) as connection:
-            _set(str(at), connection)
+        with _translate_errors(str(at)), closing(_connect(part, create=True)) as connection:
+            _set_durability(str(at), connection)
             connection.executescript(f"BEGIN; {TABLES} {VIEWS}")
             connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("COMMIT")
-        _put(part, at)
+        _rename_exclusively(part, at)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _put(part: Path, at: Path) -> None:
+def _rename_exclusively(part: Path, at: Path) -> None:
     """Give a file its name, unless another one has it."""
     try:
         at.hardlink_to(part)
@@ -250,7 +250,7 @@ def _check(path: str, connection: sqlite3.Connection) -> None:
         )
 
 
-def _set(path: str, connection: sqlite3.Connection) -> None:
+def _set_durability(path: str, connection: sqlite3.Connection) -> None:
     """Set what durability rests on, and see that it is."""
     for name, value in PRAGMAS.items():
         connection.execute(f"PRAGMA {name} = {value}")
@@ -260,7 +260,7 @@ def _set(path: str, connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def _translate_errors(path: str) -> Iterator[None]:
     """Says of which file it is that SQLite reports trouble."""
     try:
         yield

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import calipers
 from calipers.campaign import events
-from calipers.campaign.goals import measures_named, parse_goal
+from calipers.campaign.goals import parse_goal, parse_measures
 from calipers.campaign.records import (
     GRADES,
     MEDIA,
@@ -81,12 +81,12 @@ class Campaign(CampaignFile):
         about = {
             "name": events.check_name(name or at.stem, "name"),
             "goal": parse_goal(goal).name,
-            "grades": json.dumps(_checked(GRADES if grades is None else grades)),
+            "grades": json.dumps(_check_grades(GRADES if grades is None else grades)),
             "created": events.now(),
             "version": calipers.__version__,
         }
         if measures is not None:
-            about["measures"] = json.dumps(measures_named(measures))
+            about["measures"] = json.dumps(parse_measures(measures))
         create_file(at, about)
         return cls.open(at)
 
@@ -145,7 +145,7 @@ class Campaign(CampaignFile):
 
     def pool(self, topic: str | None = None) -> list[PooledDocument]:
         """What is pooled, of all topics or of one, in the order of the pooling method."""
-        where, values = _where(topic=topic)
+        where, values = _where_clause(topic=topic)
         rows = self.read(
             "SELECT topic, document, pool, pooled.position, priority, stratum, sampled FROM pooled "
             f"JOIN topics USING (topic) {where} "
@@ -190,14 +190,16 @@ class Campaign(CampaignFile):
         Adjudications are not among them. ``again`` takes only documents planted for a second
         judgment, or (False) only the others.
         """
-        where, values = _where(assessor=assessor, topic=topic, document=document, again=again)
+        where, values = _where_clause(
+            assessor=assessor, topic=topic, document=document, again=again
+        )
         return [Judgment(*row) for row in self._graded("grades", where, values)]
 
     def preferences(
         self, assessor: str | None = None, *, topic: str | None = None, again: bool | None = None
     ) -> list[Preference]:
         """The preferences that stand, in the order in which they were given."""
-        where, values = _where(assessor=assessor, topic=topic, again=again)
+        where, values = _where_clause(assessor=assessor, topic=topic, again=again)
         rows = self._graded("preferences", where, values, "document, other")
         return [Preference(*row) for row in rows]
 
@@ -322,13 +324,13 @@ class Campaign(CampaignFile):
         return new
 
 
-def _where(**given: Any) -> tuple[str, list[Any]]:
+def _where_clause(**given: Any) -> tuple[str, list[Any]]:
     """What is asked for of some columns, None being anything."""
     asked = {name: value for name, value in given.items() if value is not None}
     return "WHERE " + " AND ".join([f"{name} = ?" for name in asked] or ["1"]), list(asked.values())
 
 
-def _checked(grades: Mapping[int, str]) -> dict[int, str]:
+def _check_grades(grades: Mapping[int, str]) -> dict[int, str]:
     """Grades, in order, of which there are at least two."""
     for grade, said in grades.items():
         if type(grade) is not int or abs(grade) >= 2**31:

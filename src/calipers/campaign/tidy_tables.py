@@ -133,11 +133,11 @@ def _exact(rows: pa.Table, delimiter: str) -> bytes:
 
 def _tsv(rows: pa.Table) -> bytes:
     names = rows.column_names
-    lines = [names, *([_plain(row[name]) for name in names] for row in rows.to_pylist())]
+    lines = [names, *([_to_plain_text(row[name]) for name in names] for row in rows.to_pylist())]
     return "".join("\t".join(line) + "\n" for line in lines).encode()
 
 
-def _plain(value: Any) -> str:
+def _to_plain_text(value: Any) -> str:
     from calipers.report.spreadsheets import escape_formula
 
     if value is None:

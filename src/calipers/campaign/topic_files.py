@@ -101,7 +101,9 @@ def _inex_topic(topic: Topic, left_out: set[str]) -> str:
         ("Narrative", topic.narrative),
         ("Keywords", topic.keywords),
     ):
-        lines += [f"  <{tag}>", *_folded(_text(topic, text), "    "), f"  </{tag}>"] if text else []
+        lines += (
+            [f"  <{tag}>", *_fold_text(_text(topic, text), "    "), f"  </{tag}>"] if text else []
+        )
     return "\n".join([*lines, "</INEX-Topic>"])
 
 
@@ -142,10 +144,10 @@ def _element(topic: Topic, tag: str, attributes: Mapping[str, str], text: str) -
     if not text and not attributes:
         return []
     given = "".join(f" {name}={_attribute(topic, said)}" for name, said in attributes.items())
-    return [f"  <{tag}{given}>", *_folded(_text(topic, text), "    "), f"  </{tag}>"]
+    return [f"  <{tag}{given}>", *_fold_text(_text(topic, text), "    "), f"  </{tag}>"]
 
 
-def _folded(text: str, indent: str) -> Iterator[str]:
+def _fold_text(text: str, indent: str) -> Iterator[str]:
     for place, paragraph in enumerate(text.split("\n\n")):
         if place:
             yield ""
@@ -184,17 +186,21 @@ _AMBIGUOUS = re.compile(r"<(?=/?[a-z])|&(?=(amp|lt|gt|quot|apos|#\w{1,7});)", re
 def _trec(topics: Sequence[Topic], left_out: set[str]) -> str:
     blocks = []
     for topic in topics:
-        lines = ["<top>", "", f"<num> Number: {_plain(topic.topic)}"]
+        lines = ["<top>", "", f"<num> Number: {_escape_markup(topic.topic)}"]
         for field, (tag, form) in _TREC.items():
             text = getattr(topic, field)
             if tag == "title" and text.lower().startswith("topic"):
                 form = "Topic: {}"  # noqa: PLW2901
             if text:
-                body = _plain(text) if tag == "title" else "\n".join(_folded(_plain(text), ""))
+                body = (
+                    _escape_markup(text)
+                    if tag == "title"
+                    else "\n".join(_fold_text(_escape_markup(text), ""))
+                )
                 lines += [f"<{tag}> {form.format(body)}", ""]
         for name, value in topic.details.items():
             if name in _TREC_MORE and isinstance(value, str):
-                folded = "\n".join(_folded(_plain(value), ""))
+                folded = "\n".join(_fold_text(_escape_markup(value), ""))
                 lines += [f"<{name}> {_TREC_MORE[name]}{folded}", ""]
             else:
                 left_out.add(name)
@@ -203,7 +209,7 @@ def _trec(topics: Sequence[Topic], left_out: set[str]) -> str:
     return "\n".join(blocks)
 
 
-def _plain(text: str) -> str:
+def _escape_markup(text: str) -> str:
     return _AMBIGUOUS.sub(lambda match: "&lt;" if match[0] == "<" else "&amp;", text)
 
 

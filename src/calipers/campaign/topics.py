@@ -61,7 +61,7 @@ def read_topics(source: str | os.PathLike[str]) -> list[Topic]:
     >>> [(topic.topic, topic.title) for topic in read_topics(path)]
     [('1', 'cats and dogs'), ('2', 'blue whales')]
     """
-    return [topic for _, topic in located([os.fspath(source)])]
+    return [topic for _, topic in iterate_topics([os.fspath(source)])]
 
 
 def add_topics(
@@ -71,7 +71,7 @@ def add_topics(
     that do not say."""
     there = {topic.topic for topic in campaign.topics()}
     added = []
-    for where, topic in located([os.fspath(source) for source in sources]):
+    for where, topic in iterate_topics([os.fspath(source) for source in sources]):
         if topic.topic in there:
             raise InputError(
                 f"{where}: topic {format_value(topic.topic)} is in the campaign already"
@@ -81,7 +81,7 @@ def add_topics(
     return added
 
 
-def located(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
+def iterate_topics(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
     """The topics of files, each with where it stands; none stands there twice."""
     seen: dict[str, str] = {}
     for path in paths:
@@ -101,23 +101,23 @@ def located(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
 def _topics(path: str) -> Iterator[tuple[int, Topic]]:
     suffix, _ = file_extension(path)
     if path != STDIN and suffix in BINARIES:
-        return _of_table(path)
+        return _parse_table(path)
     if path != STDIN and TEXTS.get(suffix) == "csv":
-        return _of_table(path)
+        return _parse_table(path)
     text = decode_text(path)
     start = text.lstrip()[:1]
     if not start:
         raise InputError(f"{path}: is empty, expected topics")
     if suffix == ".json" and start in b"[{":
-        return _of_json(path, text)
+        return _parse_json(path, text)
     if TEXTS.get(suffix) == "jsonl" or start == b"{":
-        return _of_json_lines(path, text)
+        return _parse_json_lines(path, text)
     if start == b"<" and TEXTS.get(suffix) != "tsv":
         return parse_sgml(path, text) if is_sgml(text) else parse_xml(path, text)
-    return _of_tsv(path, text)
+    return _parse_tsv(path, text)
 
 
-def _of_table(path: str) -> Iterator[tuple[int, Topic]]:
+def _parse_table(path: str) -> Iterator[tuple[int, Topic]]:
     """Of a table, where the lines are those of rows, the first being the header."""
     from calipers.report.spreadsheets import unescape_formula
 
@@ -126,14 +126,14 @@ def _of_table(path: str) -> Iterator[tuple[int, Topic]]:
     for number, row in enumerate(table.to_pylist(), 2):
         if is_text:
             row = {n: unescape_formula(v) if isinstance(v, str) else v for n, v in row.items()}  # noqa: PLW2901
-        yield number, _of_row(f"{path}:{number}", row)
+        yield number, _parse_row(f"{path}:{number}", row)
 
 
-def _of_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
+def _parse_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     """The objects of a list, each with the line in which it begins; or an object in each line."""
     whole = text.decode()
     if not whole.lstrip().startswith("["):
-        yield from _of_json_lines(path, text)
+        yield from _parse_json_lines(path, text)
         return
     try:
         rows = json.loads(whole)
@@ -149,13 +149,13 @@ def _of_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
         where = f"{path}:{line}"
         if not isinstance(row, dict):
             raise InputError(f"{where}: expected a JSON object, is {format_value(row)}")
-        yield line, _of_row(where, row)
+        yield line, _parse_row(where, row)
         _, end = decoder.raw_decode(whole, at)
         line += whole.count("\n", at, end)
         at = end
 
 
-def _of_json_lines(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
+def _parse_json_lines(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     for number, line in enumerate(text.decode().split("\n"), 1):
         if not line.strip():
             continue
@@ -167,10 +167,10 @@ def _of_json_lines(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
             raise InputError(f"{where}: expected a JSON object: {why}") from None
         if not isinstance(row, dict):
             raise InputError(f"{where}: expected a JSON object, is {format_value(row)}")
-        yield number, replace(_of_row(where, row), source=line)
+        yield number, replace(_parse_row(where, row), source=line)
 
 
-def _of_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
+def _parse_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     """Fields apart by tabs, without quotes; a header names them, else they are id and title."""
     names: list[str] | None = None
     for number, line in enumerate(text.decode().split("\n"), 1):
@@ -190,10 +190,10 @@ def _of_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
                 + ("; more need a header that names them" if number == 1 else "")
             )
         row = dict(zip(names, cells, strict=True))
-        yield number, replace(_of_row(where, row), source=line)
+        yield number, replace(_parse_row(where, row), source=line)
 
 
-def _of_row(where: str, row: Mapping[str, Any]) -> Topic:
+def _parse_row(where: str, row: Mapping[str, Any]) -> Topic:
     """A topic of names and values."""
     given = {name.lower(): value for name, value in row.items() if value not in (None, "")}
     number = next((name for name in _ALWAYS_IDS if name in given), None)
@@ -272,10 +272,10 @@ def parse_xml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     within = {id(inner) for one in found for inner in list(one.walk())[1:]}
     for element in found:
         if id(element) not in within:
-            yield element.line, _of_element(f"{name}:{element.line}", element)
+            yield element.line, _parse_element(f"{name}:{element.line}", element)
 
 
-def _of_element(where: str, element: Element) -> Topic:
+def _parse_element(where: str, element: Element) -> Topic:
     fields: dict[str, str] = {}
     details: dict[str, Any] = {}
     number = kind = None
@@ -296,7 +296,7 @@ def _of_element(where: str, element: Element) -> Topic:
         elif _FIELD.get(tag, tag) in FIELDS and _FIELD[tag] not in fields:
             fields[_FIELD[tag]] = _title(child, details) if tag == "title" else child.text
         else:
-            details.setdefault(child.tag, []).append(_as_data(child))
+            details.setdefault(child.tag, []).append(_to_data(child))
     if not element.elements:
         fields["title"] = element.text
     details = {
@@ -330,7 +330,7 @@ def _title(element: Element, details: dict[str, Any]) -> str:
     return ", ".join(part["cw"] for part in parts if "cw" in part)
 
 
-def _as_data(element: Element) -> Any:
+def _to_data(element: Element) -> Any:
     """Text, or what a tree holds, as JSON can."""
     if not element.attributes and not element.elements:
         return element.text
@@ -369,7 +369,7 @@ def parse_sgml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     for match in _TOP.finditer(whole):
         line, counted = line + whole.count("\n", counted, match.start()), match.start()
         fields: dict[str, str] = {}
-        for tag, content in _tagged(match[1]):
+        for tag, content in _split_tags(match[1]):
             if tag in fields:
                 raise InputError(f"{name}:{line}: the topic has <{tag}> twice")
             fields[tag] = paragraphs(_without_label(tag, _REFERENCE.sub(_character, content)))
@@ -381,19 +381,19 @@ def parse_sgml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
         )
 
 
-def _tagged(text: str) -> Iterator[tuple[str, str]]:
+def _split_tags(text: str) -> Iterator[tuple[str, str]]:
     """Of a topic each tag with what stands behind it."""
     tag, start = "", 0
     for match in _TAG.finditer(text):
         if tag:
-            yield tag, _until_closed(tag, text[start : match.start()])
+            yield tag, _tag_content(tag, text[start : match.start()])
         opens = not match[0].lstrip().startswith("</")
         tag, start = (match["known"] or match["other"]).lower() if opens else "", match.end()
     if tag:
-        yield tag, _until_closed(tag, text[start:])
+        yield tag, _tag_content(tag, text[start:])
 
 
-def _until_closed(tag: str, text: str) -> str:
+def _tag_content(tag: str, text: str) -> str:
     return re.split(rf"</{tag}>", text, maxsplit=1, flags=re.IGNORECASE)[0]
 
 

@@ -122,12 +122,12 @@ def presentation_order(
     )
 
 
-def gap_of(documents: int, settings: DisplaySettings) -> int:
+def effective_gap(documents: int, settings: DisplaySettings) -> int:
     """How many other documents of a topic stand at least between the two times."""
     return min(settings.gap, documents // 2)
 
 
-def planted(
+def plant_repeats(
     orders: Mapping[str, Sequence[str]], assessor: str, settings: DisplaySettings
 ) -> set[JudgingTask]:
     """The tasks that come a second time: of all documents of an assessor the share that was asked
@@ -137,7 +137,7 @@ def planted(
         JudgingTask(topic, document, again=True)
         for topic, documents in orders.items()
         if len(documents) > 3
-        for document in documents[: len(documents) - gap_of(len(documents), settings)]
+        for document in documents[: len(documents) - effective_gap(len(documents), settings)]
     ]
     could.sort(key=lambda t: (hash_draw(settings.seed, "again", assessor, t.topic, t.document), t))
     return set(could[:most])
@@ -245,7 +245,7 @@ class GradingWorkflow:
             for topic, of in documents.items()
         }
         self._adaptive, self._settings = adaptive, settings
-        self._again = planted(self._orders, assessor, settings)
+        self._again = plant_repeats(self._orders, assessor, settings)
 
     def _firsts(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """What is open, but for second times."""
@@ -258,7 +258,7 @@ class GradingWorkflow:
 
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """First times in order; a second time as soon as enough others have come in between."""
-        gap = gap_of(len(self._orders.get(topic, ())), self._settings)
+        gap = effective_gap(len(self._orders.get(topic, ())), self._settings)
         waits: dict[JudgingTask, int] = {}
         last, done = None, 0
         for task in past.of(topic):
@@ -408,25 +408,25 @@ def topic_terms(topic: Topic) -> list[str]:
     found = dict.fromkeys(
         word.lower()
         for text in (topic.title, topic.keywords)
-        for minus, word in _excluding(text)
+        for minus, word in _split_excluded(text)
         if not minus
     )
     return [word for word in found if word not in _STOP and (len(word) > 1 or not word.isascii())]
 
 
-def _excluding(text: str) -> Iterator[tuple[bool, str]]:
+def _split_excluded(text: str) -> Iterator[tuple[bool, str]]:
     """Words, and whether a minus stands before them that is no hyphen."""
     for found in _WORD.finditer(text):
         before = text[found.start() - 1 : found.start()] if found.start() else " "
         yield bool(found[1]) and before.isspace(), found[2]
 
 
-def structure_of(topic: Topic) -> list[str]:
+def parse_structure(topic: Topic) -> list[str]:
     """What a topic on content and structure asks for: the element that is wanted, and words with
     the element that should hold them.
 
     >>> parts = [{"te": "article"}, {"cw": "belief revision", "ce": "bdy/sec"}, {"cw": "-calendar"}]
-    >>> structure_of(Topic("9", kind="CAS", details={"parts": parts}))
+    >>> parse_structure(Topic("9", kind="CAS", details={"parts": parts}))
     ['article', 'belief revision in bdy/sec', '-calendar']
     """
     given = topic.details.get("parts")
@@ -475,10 +475,10 @@ def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | Non
         return SortState(
             None, first.asked + second.asked, first.left + second.left + sum(sizes) - 1
         )
-    return _merged(first.groups, second.groups, compare)
+    return _merge_step(first.groups, second.groups, compare)
 
 
-def _merged(
+def _merge_step(
     first: Sequence[Tied], second: Sequence[Tied], compare: Callable[[str, str], int | None]
 ) -> SortState:
     groups: list[Tied] = []

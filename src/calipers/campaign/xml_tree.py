@@ -87,9 +87,9 @@ def decode_text(path: str) -> bytes:
     if source.is_file:
         check_file(path, "topics")
     with read_errors(path, "topics"):
-        declared = _DECLARED.match(_begin(source))
+        declared = _DECLARED.match(_read_head(source))
         if declared is not None and source.packed is None:
-            return _decoded(source, declared[1].decode())
+            return _decode_source(source, declared[1].decode())
         with source.text() as stream:
             text = stream.read(_MOST + 1)
     if len(text) > _MOST:
@@ -97,22 +97,22 @@ def decode_text(path: str) -> bytes:
     return text
 
 
-def _begin(source: ByteSource) -> bytes:
+def _read_head(source: ByteSource) -> bytes:
     if source.content is not None:
         return source.content[:200]
     with Path(source.name).open("rb") as file:
         return file.read(200)
 
 
-def _decoded(source: ByteSource, encoding: str) -> bytes:
+def _decode_source(source: ByteSource, encoding: str) -> bytes:
     raw = Path(source.name).read_bytes() if source.content is None else source.content
-    return _in(encoding, source.name, raw).encode()
+    return _decode(encoding, source.name, raw).encode()
 
 
 _SAYS = "which the file says that it is"
 
 
-def _in(encoding: str, name: str, raw: bytes, why: str = _SAYS) -> str:
+def _decode(encoding: str, name: str, raw: bytes, why: str = _SAYS) -> str:
     """Text in the encoding that it is in, and why it should be."""
     try:
         return raw.decode(encoding)
@@ -125,16 +125,16 @@ def _in(encoding: str, name: str, raw: bytes, why: str = _SAYS) -> str:
         raise InputError(f"{name}:1: the encoding {format_value(encoding)} is not known") from None
 
 
-def unicode_of(name: str, raw: bytes) -> str:
+def decode_xml(name: str, raw: bytes) -> str:
     """The text of an XML document, by its byte order mark, else by what it declares; a document
     that has neither is UTF-8."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _in("UTF-16", name, raw)
+        return _decode("UTF-16", name, raw)
     raw = raw.removeprefix(codecs.BOM_UTF8)
     declared = _DECLARED.match(raw)
     if declared is None:
-        return _in("UTF-8", name, raw, "which XML is that declares no other encoding")
-    return _in(declared[1].decode(), name, raw)
+        return _decode("UTF-8", name, raw, "which XML is that declares no other encoding")
+    return _decode(declared[1].decode(), name, raw)
 
 
 def parse_elements(name: str, text: bytes, expected: str = "topics") -> list[Element]:
@@ -143,16 +143,16 @@ def parse_elements(name: str, text: bytes, expected: str = "topics") -> list[Ele
         return [_TreeBuilder(name, text, expected).root]
     except expat.ExpatError as error:
         if error.code != _JUNK:
-            raise _wrong(name, error) from None
+            raise _xml_error(name, error) from None
     # The blanks keep bytes and lines where they were.
     inner = _DECLARATIONS.sub(lambda match: b" " * len(match[0]), text)
     try:
         return _TreeBuilder(name, b"<all>" + inner + b"</all>", expected).root.elements
     except expat.ExpatError as error:
-        raise _wrong(name, error) from None
+        raise _xml_error(name, error) from None
 
 
-def _wrong(name: str, error: expat.ExpatError) -> InputError:
+def _xml_error(name: str, error: expat.ExpatError) -> InputError:
     why = expat.errors.messages[error.code]
     return InputError(f"{name}:{error.lineno}: is no well-formed XML: {why}")
 

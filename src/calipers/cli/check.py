@@ -65,7 +65,9 @@ def command(names: tuple[str, ...], config: str | None, *, summary: bool) -> Non
             raise click.UsageError(f"{path}: no check {name!r}; {did_you_mean(name, checks)}")
     asked = {name: checks[name] for name in names or checks}
     _check_outputs(path, asked)
-    codes = [_told(f"{path}: check {name}", of, name, summary) for name, of in asked.items()]
+    codes = [
+        _run_reported(f"{path}: check {name}", of, name, summary) for name, of in asked.items()
+    ]
     if any(codes):
         raise click.exceptions.Exit(max(codes))
 
@@ -82,7 +84,7 @@ def _check_outputs(path: str, checks: Mapping[str, Any]) -> None:
                 )
 
 
-def _told(where: str, check: Any, name: str, summary: bool) -> int:
+def _run_reported(where: str, check: Any, name: str, summary: bool) -> int:
     """Runs a check, and gives its exit code; what is wrong with one does not keep the others."""
     from calipers.data.errors import InputError
 

@@ -137,13 +137,13 @@ class ClassificationCommand(TaskCommand):
                     "--threshold and --costs are about --score and --probability"
                 )
             options["curves"] = output.page.wanted
-            made = _of_matrices(options, measures, prevalence)
+            made = _evaluate_matrices(options, measures, prevalence)
         elif options["rows"] is not None and not own["cells"]:
             raise click.UsageError("--rows goes with --cells, or without --truth")
         else:
             made = self._of_columns(options, output, measures, **own)
         if cutoffs is not None:
-            made = _with_cutoffs(made, cutoffs, measures, prevalence)
+            made = _add_threshold_table(made, cutoffs, measures, prevalence)
         return made
 
     def _of_columns(
@@ -172,7 +172,7 @@ class ClassificationCommand(TaskCommand):
         alone = cutoffs is not None and not threshold and not others
         options["labels"] = _classes(names, positive)
         options["threshold"] = _thresholds(threshold, columns, costs, prevalence)
-        options["measures"] = _measured(measures, prevalence, alone=alone) or None
+        options["measures"] = _select_measures(measures, prevalence, alone=alone) or None
 
         def beside(there: pa.Table) -> dict[str, Any]:
             labelled = bool(truth or of_rows)
@@ -215,7 +215,7 @@ class ClassificationCommand(TaskCommand):
                 print_tables(evaluation)
 
 
-def _of_matrices(
+def _evaluate_matrices(
     options: dict[str, Any], measures: tuple[str, ...], prevalence: float | None
 ) -> Evaluation:
     """The evaluation of a table that is a confusion matrix, or has several."""
@@ -223,9 +223,9 @@ def _of_matrices(
     from calipers.evaluate.classification import classification
 
     table = options.pop("table")
-    confusion, inputs = _whole(table, options)
+    confusion, inputs = _read_matrices(table, options)
     options["labels"] = _classes(options["labels"], options["positive"])
-    options["measures"] = _measured(measures, prevalence, alone=False) or None
+    options["measures"] = _select_measures(measures, prevalence, alone=False) or None
     with add_location(table):
         return classification(confusion=confusion, inputs=inputs, **options)
 
@@ -236,23 +236,23 @@ def _classes(names: list[str] | None, positive: str | None) -> list[str] | None:
     return names if positive is None or len(names or ()) == 2 else None
 
 
-def _measured(
+def _select_measures(
     measures: tuple[str, ...], prevalence: float | None, *, alone: bool
 ) -> tuple[str, ...]:
     """The measures that are asked for; where cut-offs stand ``alone``, without a threshold, those
     of counts are of the cut-offs."""
-    from calipers.evaluation.shared import DEFAULT, at_prevalence
+    from calipers.evaluation.shared import DEFAULT, set_prevalence
 
     if alone:
-        of_counts = _of_counts(measures)
+        of_counts = _count_measures(measures)
         rest = tuple(name for name in measures if name not in of_counts)
         return rest or (("AUC",) if of_counts else ())
     if prevalence is not None:
-        return tuple(map(str, at_prevalence(measures or (DEFAULT,), prevalence)))
+        return tuple(map(str, set_prevalence(measures or (DEFAULT,), prevalence)))
     return measures
 
 
-def _with_cutoffs(
+def _add_threshold_table(
     evaluation: Evaluation, text: str, measures: Sequence[str], prevalence: float | None
 ) -> Evaluation:
     """The evaluation with the table of cut-offs that was asked for."""
@@ -264,11 +264,13 @@ def _with_cutoffs(
         at: Any = text if text == ALL else [float(part) for part in text.split(",")]
     except ValueError:
         raise click.UsageError(f"--cutoffs {text!r}: expected all, or numbers as 0.2,0.5") from None
-    made = cutoffs(evaluation, at=at, measures=_of_counts(measures) or None, prevalence=prevalence)
+    made = cutoffs(
+        evaluation, at=at, measures=_count_measures(measures) or None, prevalence=prevalence
+    )
     return replace(evaluation, cutoffs=made)
 
 
-def _of_counts(measures: Sequence[str]) -> list[str]:
+def _count_measures(measures: Sequence[str]) -> list[str]:
     """The measures of counts among those that are named."""
     from calipers.evaluation.shared import DEFAULT
     from calipers.measures import TASKS, parse
@@ -358,10 +360,10 @@ def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) 
     """The matrix of each system by name, a column of counts for each class, and with them the
     column of the table that names the classes of rows unless these are named otherwise."""
     from calipers.data.columns import select_columns
-    from calipers.data.confusion_matrices import of_header
+    from calipers.data.confusion_matrices import parse_header
     from calipers.results.estimate import UNNAMED
 
-    label = [] if labelled else [n for n in rows.column_names[:1] if of_header(n) is not None]
+    label = [] if labelled else [n for n in rows.column_names[:1] if parse_header(n) is not None]
     made = {}
     for spec in specs:
         name, _, columns = spec.rpartition("=")
@@ -394,7 +396,7 @@ def _row_classes(options: dict[str, Any], truth: str | None) -> str | None:
     return str(predicted[0])
 
 
-def _whole(table: str, options: dict[str, Any]) -> tuple[Any, list[InputOrigin]]:
+def _read_matrices(table: str, options: dict[str, Any]) -> tuple[Any, list[InputOrigin]]:
     """The confusion matrices that a table is, or those of several files; what only rows have is
     refused, and taken out of the options.
 
@@ -416,7 +418,7 @@ def _whole(table: str, options: dict[str, Any]) -> tuple[Any, list[InputOrigin]]
     others = dict(options.pop("tables"))
     for name in (*KINDS, "missing", "truth", "threshold"):
         del options[name]
-    found = {path: _opened(path) for path in (table, *others.values())}
+    found = {path: _open_matrix(path) for path in (table, *others.values())}
     if not others:
         return found[table], [_origin(table)]
     own = Path(table).stem
@@ -442,10 +444,10 @@ def _says_so(table: str) -> bool:
     return is_matrix_table(read_input_table(table).rows)
 
 
-def _opened(path: str) -> Any:
-    from calipers.evaluation.confusion_tables import opened
+def _open_matrix(path: str) -> Any:
+    from calipers.evaluation.confusion_tables import open_matrices
 
-    return opened(Path(path)) if _is_json(path) else read_input_table(path).rows
+    return open_matrices(Path(path)) if _is_json(path) else read_input_table(path).rows
 
 
 def _origin(path: str) -> InputOrigin:

@@ -17,7 +17,7 @@ import click
 from calipers.cli.costs import read_costs
 from calipers.cli.files import NamedFile
 from calipers.cli.options import repeatable_option
-from calipers.cli.tables import origin_of, read_input_table
+from calipers.cli.tables import get_origin, read_input_table
 from calipers.evaluation.task import Column, Task
 
 if TYPE_CHECKING:
@@ -76,16 +76,16 @@ class Columns:
         """What the systems may be called; a text with = in it may be the name of a column too."""
         given = [(c, spec) for c in self.task.per_system for spec in self.specs[c.role]]
         named = [spec.partition("=")[0] for _, spec in given if "=" in spec]
-        alone = [_unnamed(column, spec, several=True) for column, spec in given]
+        alone = [_default_name(column, spec, several=True) for column, spec in given]
         return tuple(dict.fromkeys(self.tables or (*named, *alone)))
 
     def of_text(self, names: Sequence[str]) -> bool:
         """Whether a column may be text that lists labels, rather than a column for each label."""
-        from calipers.data.columns import beginning
+        from calipers.data.columns import match_prefix
 
         specs = [spec for c in self.task.columns if c.lists for spec in self.specs[c.role]]
         texts = [spec if spec in names else spec.rpartition("=")[2] for spec in specs]
-        return bool(self.tables) or not all(beginning(text, names) for text in texts)
+        return bool(self.tables) or not all(match_prefix(text, names) for text in texts)
 
     def located(self, table: str) -> AbstractContextManager[None]:
         """Says in which file a column was wrong; a message about one of several tables says itself
@@ -96,14 +96,14 @@ class Columns:
 
     def origins(self, table: str) -> list[InputOrigin]:
         """Where the table of the truth and those of the systems came from."""
-        return [origin_of(path) for path in (table, *self.tables.values())]
+        return [get_origin(path) for path in (table, *self.tables.values())]
 
     def found(
         self, names: Sequence[str], opened: Callable[[str], pa.Table] | None = None
     ) -> dict[str, Any]:
         """The arguments of a verb: names of the columns that there are, by role; of systems that
         have a table each, their columns with their ids, to be joined."""
-        from calipers.data.columns import beginning
+        from calipers.data.columns import match_prefix
 
         made: dict[str, Any] = {}
         for column in self.task.columns:
@@ -111,9 +111,9 @@ class Columns:
                 continue
             given = self.specs[column.role]
             if column.role == "slices":
-                made["slices"] = {text: _crossed(text, names) for text in given} or None
+                made["slices"] = {text: _parse_crossing(text, names) for text in given} or None
             elif column.many:
-                spread = [name for text in given for name in beginning(text, names) or [text]]
+                spread = [name for text in given for name in match_prefix(text, names) or [text]]
                 made[column.role] = {name: name for name in spread} or None
             else:
                 made[column.role] = resolve(column, given[0], names) if given else None
@@ -123,7 +123,7 @@ class Columns:
             if self.tables and opened is not None:
                 made[column.role] = self._of_tables(column, parts, opened)
             else:
-                pairs = (named(column, spec, names) for spec in given)
+                pairs = (parse_spec(column, spec, names) for spec in given)
                 of = {name: resolve(column, text, names, parts) for name, text in pairs}
                 made[column.role] = of or None
         if self.costs:
@@ -133,12 +133,12 @@ class Columns:
 
     def _parts(self, made: Mapping[str, Any], names: Sequence[str]) -> Sequence[str] | None:
         """What the columns of a system stand for where they are listed: classes, or outputs."""
-        from calipers.data.columns import beginning
+        from calipers.data.columns import match_prefix
 
         truth = made.get("truth")
         if isinstance(truth, Mapping):
             return tuple(truth)
-        if isinstance(truth, str) and (found := beginning(truth, names)):
+        if isinstance(truth, str) and (found := match_prefix(truth, names)):
             return tuple(name[len(truth) - 1 :] for name in found) if len(found) > 1 else None
         return self.labels
 
@@ -217,15 +217,15 @@ def resolve(
     return dict(zip(parts or several, several, strict=True))
 
 
-def named(column: Column, spec: str, names: Sequence[str]) -> tuple[str, str]:
+def parse_spec(column: Column, spec: str, names: Sequence[str]) -> tuple[str, str]:
     """What a system is called, and the text of its columns, of ``[NAME=]COLS``."""
     name, equals, text = spec.partition("=")
     if equals and spec not in names:
         return name, text
-    return _unnamed(column, spec, several=spec not in names), spec
+    return _default_name(column, spec, several=spec not in names), spec
 
 
-def _unnamed(column: Column, spec: str, *, several: bool) -> str:
+def _default_name(column: Column, spec: str, *, several: bool) -> str:
     """What a system is called of which columns alone are given, perhaps several."""
     from calipers.data.columns import system_name
     from calipers.results.estimate import UNNAMED
@@ -236,7 +236,7 @@ def _unnamed(column: Column, spec: str, *, several: bool) -> str:
     return system_name(prefix)
 
 
-def _crossed(text: str, names: Sequence[str]) -> Any:
+def _parse_crossing(text: str, names: Sequence[str]) -> Any:
     """The column to cut by, or those of ``age*site``."""
     if text in names or "*" not in text:
         return text

@@ -115,7 +115,7 @@ LINES = {
     "compare",
     cls=Group,
     lines=LINES,
-    find=lambda name: values if name == "values" else of_evaluation(name),
+    find=lambda name: values if name == "values" else make_compare_command(name),
     subcommand_metavar="COMMAND …",
     no_args_is_help=True,
 )
@@ -137,26 +137,26 @@ def command() -> None:
     """
 
 
-def of_evaluation(name: str) -> click.Command:
+def make_compare_command(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose systems are compared."""
     own, evaluate = evaluation_options(name)
     of_splits = [*SPLITS, *DESIGN] if TASKS[name].of_splits else []
 
     def callback(**options: Any) -> None:
-        out = written(options)
-        wanted = asked_of(options)
+        out = pop_output(options)
+        wanted = pop_questions(options)
         design, columns = taken_design(options), (options.pop(c, None) for c in COLUMNS)
         split, repetition = columns
         interval, primary = taken_interval(options), options.pop("primary")
 
         def compared(evaluation: Evaluation) -> None:
-            from calipers.evaluation.stored_predictions import name_in
+            from calipers.evaluation.stored_predictions import resolve_baseline_name
 
-            baseline = name_in(evaluation, options["baseline"])
+            baseline = resolve_baseline_name(evaluation, options["baseline"])
             if design["design"] is None:
                 made = evaluation.compare(baseline, primary=primary, interval=interval, **wanted)
             else:
-                made = over_splits(
+                made = compare_over_splits(
                     evaluation,
                     wanted,
                     design,
@@ -183,7 +183,7 @@ def of_evaluation(name: str) -> click.Command:
     )
 
 
-def written(options: dict[str, Any]) -> tuple[str, str | None, ReportOptions, str | None]:
+def pop_output(options: dict[str, Any]) -> tuple[str, str | None, ReportOptions, str | None]:
     """The format, the file, the page and the layout, taken out of the options."""
     kind, path = format_and_file(options, DATA, "a comparison")
     return kind, path, ReportOptions.take(options), pop_layout(options, kind)
@@ -198,7 +198,7 @@ def _column(table: str, name: str | None) -> Any:
     return column(read_input_table(table).rows, name, table)
 
 
-def asked_of(options: dict[str, Any]) -> dict[str, Any]:
+def pop_questions(options: dict[str, Any]) -> dict[str, Any]:
     """What is asked, taken out of the options."""
     wanted = {key: options.pop(key) for key in ("test", "alternative", "adjust", "horizon")}
     return {**wanted, "margin": margins(options.pop("margins"))}
@@ -229,7 +229,7 @@ def taken_design(options: dict[str, Any]) -> dict[str, Any]:
     return design
 
 
-def over_splits(
+def compare_over_splits(
     given: Any, wanted: dict[str, Any], design: dict[str, Any], **options: Any
 ) -> Comparison:
     """The comparison over test splits."""
@@ -255,8 +255,8 @@ def over_splits(
 def _values(
     files: tuple[str, ...], measure: str, lower_is_better: tuple[str, ...], **options: Any
 ) -> None:
-    out = written(options)
-    wanted, design = asked_of(options), taken_design(options)
+    out = pop_output(options)
+    wanted, design = pop_questions(options), taken_design(options)
     baseline, unit, primary = (options.pop(name) for name in ("baseline", "unit", "primary"))
     interval, repetition = taken_interval(options), options.pop("repetition")
     if repetition is not None and design["design"] is None:
@@ -264,7 +264,7 @@ def _values(
     shared: dict[str, Any] = {"measure": measure, "lower_is_better": lower_is_better}
     given: Any = list(files)
     if design["design"] is not None:
-        made = over_splits(
+        made = compare_over_splits(
             given,
             wanted,
             design,

@@ -85,12 +85,12 @@ def measure_names(
         CompletionItem(average + spelling, help=d.title.rstrip(":"))
         for family in families
         for d in definitions(family)
-        for spelling in _spelt(str(d.example()), d.spellings, begun)
+        for spelling in _complete_name(str(d.example()), d.spellings, begun)
     ]
     return found + [CompletionItem(a) for a in _AVERAGES if begun and a.startswith(begun)]
 
 
-def _spelt(name: str, spellings: tuple[str, ...], begun: str) -> Iterator[str]:
+def _complete_name(name: str, spellings: tuple[str, ...], begun: str) -> Iterator[str]:
     """The name if it begins so; else those aliases that do."""
     if name.lower().startswith(begun):
         yield name

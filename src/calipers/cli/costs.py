@@ -19,7 +19,7 @@ def read_costs(specs: Sequence[str], found: Callable[[str], Any]) -> dict[str, A
                 f"--cost {spec!r}: expected a name and what each system costs, as in "
                 "'latency=old:ms_old,new:ms_new'"
             )
-        value = _of_systems(spec, rest, found) if ":" in rest else _value(rest, found)
+        value = _parse_costs(spec, rest, found) if ":" in rest else _value(rest, found)
         before = made.get(name)
         if isinstance(before, Mapping) and isinstance(value, Mapping):
             value = {**before, **value}
@@ -29,7 +29,7 @@ def read_costs(specs: Sequence[str], found: Callable[[str], Any]) -> dict[str, A
     return made or None
 
 
-def _of_systems(spec: str, text: str, found: Callable[[str], Any]) -> dict[str, Any]:
+def _parse_costs(spec: str, text: str, found: Callable[[str], Any]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for part in text.split(","):
         system, colon, what = part.partition(":")

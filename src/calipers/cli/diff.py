@@ -53,7 +53,7 @@ def command(before: str, after: str, *, every: bool, **options: Any) -> None:
     else:
         from calipers.report.documents import changes as document
 
-        texts = [*notes, *_same(len(found) - len(shown))]
+        texts = [*notes, *_unchanged_note(len(found) - len(shown))]
         write_document(document(_columns(shown), texts), kind, path)
 
 
@@ -104,7 +104,7 @@ def _columns(changes: list[MeasureChange]) -> list[Column]:
 _HEADS = ("system", "measure", "before", "after", "change", "interval", "p")
 
 
-def _same(number: int) -> list[str]:
+def _unchanged_note(number: int) -> list[str]:
     """How many numbers are not shown, because they stayed."""
     if not number:
         return []

@@ -166,13 +166,17 @@ class Command(_DebugCommand, click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Runs it."""
         # (Tables of --system may come from there too, together with others: they are kept.)
-        dashes = [label for label, file in _given(ctx, self.params, InputFile) if file == DASH]
+        dashes = [
+            label for label, file in _given_files(ctx, self.params, InputFile) if file == DASH
+        ]
         if len(dashes) > 1:
             raise click.UsageError(
                 f"- stands for {dashes[0]} and for {dashes[1]}, and the standard input can be read "
                 "only once"
             )
-        check_files(_given(ctx, self.params, _INPUTS), _given(ctx, self.params, OutputFile))
+        check_files(
+            _given_files(ctx, self.params, _INPUTS), _given_files(ctx, self.params, OutputFile)
+        )
         return super().invoke(ctx)
 
 
@@ -183,7 +187,7 @@ def is_given(name: str) -> bool:
     return source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
-def _given(
+def _given_files(
     ctx: click.Context, params: Iterable[click.Parameter], kind: Any
 ) -> list[tuple[str, str]]:
     """The files that were given for parameters of a kind, each with how messages call it."""
@@ -201,8 +205,8 @@ def _given(
 def check_late_files(label: str, paths: Iterable[str]) -> None:
     """The same of files whose names are known only when there is a result."""
     ctx = click.get_current_context(silent=True)
-    inputs = [] if ctx is None else _given(ctx, ctx.command.params, _INPUTS)
-    outputs = [] if ctx is None else _given(ctx, ctx.command.params, OutputFile)
+    inputs = [] if ctx is None else _given_files(ctx, ctx.command.params, _INPUTS)
+    outputs = [] if ctx is None else _given_files(ctx, ctx.command.params, OutputFile)
     check_files(inputs, [*outputs, *((label, path) for path in paths)])
 
 
@@ -222,7 +226,7 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
     to_stdout = OutputTarget.opened(1, DASH)
     if _is_file(to_stdout) and all(place.descriptor != 1 for _, place in written):
         written.append(("the standard output", to_stdout))
-    read = list(_places(inputs))
+    read = list(_input_targets(inputs))
     for name, place in written:
         for source, other in read:
             if place.is_same(other):
@@ -234,12 +238,12 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
             raise click.UsageError(f"{name} and {second} are the same file")
 
 
-def _places(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, OutputTarget]]:
+def _input_targets(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, OutputTarget]]:
     """Where the inputs are; what cannot be found is told when it is read."""
     from calipers.report.output_files import OutputTarget
 
     for label, given in inputs:
-        for path in _files_of(given):
+        for path in _list_files(given):
             try:
                 place = OutputTarget.opened(0, DASH) if path == DASH else OutputTarget.of(path)
             except OSError:
@@ -247,13 +251,13 @@ def _places(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, OutputTarg
             yield f"{label} {path}", place
 
 
-def _files_of(path: str) -> list[str]:
+def _list_files(path: str) -> list[str]:
     """The files that an input is: many, where it is a directory or a pattern."""
     if "*" not in path and not os.path.isdir(path):  # noqa: PTH112
         return [path]
-    from calipers.data.tables import files_of
+    from calipers.data.tables import list_files
 
-    return files_of(path)
+    return list_files(path)
 
 
 def _is_file(place: OutputTarget) -> bool:

@@ -32,7 +32,7 @@ COMMANDS = {
 }
 
 
-def _imported(name: str) -> click.Command:
+def _import_command(name: str) -> click.Command:
     if name in TASKS:
         made: click.Command = import_module("calipers.cli.tasks").command_of(TASKS[name])
         return made
@@ -43,7 +43,7 @@ def _imported(name: str) -> click.Command:
 @click.group(
     cls=Group,
     lines=COMMANDS,
-    find=_imported,
+    find=_import_command,
     plugged="calipers.tasks",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -57,14 +57,14 @@ def command(
     if name is not None and (task or statistic or words):
         raise click.UsageError("--task, --statistic and --find choose from the list; NAME is one")
     if name is None:
-        tasks = _chosen(task, statistic, words)
+        tasks = _select_measures(task, statistic, words)
         rows = [_row(d.example(), each) for each, of in tasks.items() for d in of]
-        lines, blocks = _listed(tasks), _list(tasks)
+        lines, blocks = _format_list(tasks), _list_document(tasks)
     else:
-        meant = _meant(name)
+        meant = _resolve_name(name)
         rows = [_row(measure, measure.definition.task) for measure in meant]
         lines = (line for measure in meant for line in explanation(measure).split("\n"))
-        blocks = (block for measure in meant for block in _explained(measure))
+        blocks = (block for measure in meant for block in _explanation_document(measure))
     if kind == "json":
         write_output(json.dumps(rows, indent=2, ensure_ascii=False), path)
     elif kind == "csv":
@@ -92,7 +92,7 @@ def _row(measure: Measure, task: str | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _meant(name: str) -> list[Measure]:
+def _resolve_name(name: str) -> list[Measure]:
     """What a name means in each task; where it lacks a parameter, all that it may be of."""
     from calipers.measures import TASKS, parse, parse_by_task
     from calipers.measures.name_parsing import senses
@@ -104,19 +104,19 @@ def _meant(name: str) -> list[Measure]:
     return found or [parse(name)]
 
 
-def _chosen(
+def _select_measures(
     task: str | None, statistic: str | None, words: tuple[str, ...]
 ) -> dict[str, list[Definition]]:
     """Those measures that were asked for, by task."""
     from calipers.measures import TASKS, definitions
 
     every = list(definitions())
-    _known("--task", task, TASKS)
-    _known("--statistic", statistic, {d.on.__name__ for d in every})
+    _check_known("--task", task, TASKS)
+    _check_known("--statistic", statistic, {d.on.__name__ for d in every})
     chosen = [
         d
         for d in every
-        if statistic in (None, d.on.__name__) and all(_has(d, word) for word in words)
+        if statistic in (None, d.on.__name__) and all(_is_match(d, word) for word in words)
     ]
     tasks = {
         each: [d for family in families for d in chosen if d.family == family]
@@ -128,7 +128,7 @@ def _chosen(
     return {each: of for each, of in tasks.items() if of}
 
 
-def _listed(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[str]:
+def _format_list(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[str]:
     """The lines of the list."""
     width = max(len(str(d.example())) for of in tasks.values() for d in of)
     for each, of in tasks.items():
@@ -137,7 +137,7 @@ def _listed(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[str]:
         yield ""
 
 
-def _list(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[Block]:
+def _list_document(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[Block]:
     """The list as a document."""
     from calipers.report.blocks import Heading, Table
     from calipers.report.tables import KEY, WORDS, Column
@@ -149,7 +149,7 @@ def _list(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[Block]:
         yield Table([names, Column("what it is", WORDS, [d.title.rstrip(":") for d in of])])
 
 
-def _known(option: str, given: str | None, there: object) -> None:
+def _check_known(option: str, given: str | None, there: object) -> None:
     """That what an option names is there."""
     from calipers.data.errors import did_you_mean
 
@@ -158,7 +158,7 @@ def _known(option: str, given: str | None, there: object) -> None:
         raise click.UsageError(f"{option}: there is no {given!r}; {did_you_mean(given, names)}")
 
 
-def _has(definition: Definition, word: str) -> bool:
+def _is_match(definition: Definition, word: str) -> bool:
     """Whether a word stands anywhere in what is known of a measure."""
     said = (*definition.spellings, definition.description, definition.reference)
     return word.casefold() in "\n".join(said).casefold()
@@ -177,15 +177,15 @@ def explanation(measure: Measure) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _explained(measure: Measure) -> Iterator[Block]:
+def _explanation_document(measure: Measure) -> Iterator[Block]:
     """The same as a document."""
-    from calipers.report.blocks import Heading, Lines, Term, Terms, literal
+    from calipers.report.blocks import Heading, Lines, Term, Terms, mark_literal
 
     d = measure.definition
-    yield Heading(literal(f"{measure} ({d.family})"))
+    yield Heading(mark_literal(f"{measure} ({d.family})"))
     for paragraph in d.description.replace("``", "").split("\n\n"):
-        yield Lines([literal(" ".join(paragraph.split()))])
-    yield Terms([Term(name, literal(text)) for name, text in _facts(measure)])
+        yield Lines([mark_literal(" ".join(paragraph.split()))])
+    yield Terms([Term(name, mark_literal(text)) for name, text in _facts(measure)])
 
 
 def _facts(measure: Measure) -> Iterator[tuple[str, str]]:

@@ -36,16 +36,18 @@ def added_parameters(options: Option) -> list[click.Parameter]:
 
 def text_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
     """A text; ``flags`` may have the name of the parameter behind them."""
-    return click.option(*flags.split(), metavar=metavar, help=text, **_of(metavar), **more)
+    return click.option(
+        *flags.split(), metavar=metavar, help=text, **_completion_option(metavar), **more
+    )
 
 
 def repeatable_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
     """Texts, one each time."""
-    told = {"metavar": metavar, "help": text, **_of(metavar), **more}
+    told = {"metavar": metavar, "help": text, **_completion_option(metavar), **more}
     return click.option(*flags.split(), multiple=True, **told)
 
 
-def _of(metavar: str) -> dict[str, Any]:
+def _completion_option(metavar: str) -> dict[str, Any]:
     """What the TAB key offers for an option of columns."""
     return {"shell_complete": column_names} if "COL" in metavar else {}
 
@@ -71,7 +73,7 @@ def flag_option(flags: str, text: str) -> Option:
     return click.option(*flags.split(), is_flag=True, help=text)
 
 
-def of_column(column: Column) -> Option:
+def column_option(column: Column) -> Option:
     """The option, or the argument, that names a column which is declared."""
     if column.file:
         nargs = -1 if column.many else 1
@@ -87,12 +89,12 @@ def of_column(column: Column) -> Option:
     )
 
 
-def of_argument(argument: Argument) -> Option:
+def argument_option(argument: Argument) -> Option:
     """The option that says an argument which is declared; of a switch that is on unless said, the
     one that turns it off."""
     if argument.kind == "switch" and argument.default:
         return flag_option(argument.option, argument.help)
-    told: dict[str, Any] = {"help": argument.help, **_of(argument.metavar)}
+    told: dict[str, Any] = {"help": argument.help, **_completion_option(argument.metavar)}
     default = argument.choices[0] if argument.choices else argument.default
     if default is not None:
         told |= {"default": default, "show_default": True}
@@ -120,6 +122,6 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
-def of_options(*names: str) -> Option:
+def shared_options(*names: str) -> Option:
     """Options that tasks share, by their names."""
-    return combine_options(*(of_argument(OPTIONS[name]) for name in names))
+    return combine_options(*(argument_option(OPTIONS[name]) for name in names))

@@ -38,7 +38,7 @@ _OTHERS = frozenset(
 def formats(data: Sequence[str] = DATA, *, everywhere: bool = True) -> tuple[str, ...]:
     """The names of the formats of a result that is written as such data, too; without looking
     ``everywhere``, those of other packages are left out."""
-    first, *others = writers.known() if everywhere else writers.own()
+    first, *others = writers.list_formats() if everywhere else writers.own_formats()
     return (first, *data, *others)
 
 
@@ -158,7 +158,7 @@ def format_and_file(
         suffix = "" if path is None else os.path.splitext(path)[1].lower()  # noqa: PTH122
         of_data = suffix[1:] if suffix[1:] in UNIT_DATA else None
         other = suffix[1:] if suffix in _OTHERS else "table"
-        kind = of_data or writers.of_suffix(suffix) or other
+        kind = of_data or writers.format_for_suffix(suffix) or other
     check_format(kind, data, what)
     if kind == "parquet" and path is None:
         raise click.UsageError("Parquet needs a file to be written to: -o FILE.parquet")
@@ -191,12 +191,12 @@ def is_for_papers(kind: str) -> bool:
     """Whether a format of documents has tables alone, whose captions say what is needed."""
     from calipers.report.blocks import Medium
 
-    return writers.named(kind).medium is Medium.PAPER
+    return writers.get_writer(kind).medium is Medium.PAPER
 
 
 def is_page(kind: str) -> bool:
     """Whether a format has sections, which a terminal has not."""
-    return kind not in UNIT_DATA and writers.named(kind).medium.has_sections
+    return kind not in UNIT_DATA and writers.get_writer(kind).medium.has_sections
 
 
 def write(
@@ -224,17 +224,17 @@ def write_result(result: Any, kind: str, output: str | None, **look: Any) -> Non
     if kind in DATA:
         write_output(getattr(result, f"to_{kind}")(), output)
         return
-    from calipers.report.documents import Look, document
+    from calipers.report.documents import DisplayOptions, document
 
-    medium = writers.named(kind).medium
-    write_document(document(result, Look(medium, **look)), kind, output)
+    medium = writers.get_writer(kind).medium
+    write_document(document(result, DisplayOptions(medium, **look)), kind, output)
 
 
 def write_document(blocks: Iterable[Block], kind: str, output: str | None) -> None:
     """A document in one format, to a file or to stdout."""
     from calipers.report.writers.text import Text
 
-    writer = writers.named(kind)
+    writer = writers.get_writer(kind)
     if output is None and isinstance(writer, Text):
         writer.print(blocks, sys.stdout)
     else:

@@ -125,7 +125,7 @@ class PlanGroup(Group):
     "plan",
     cls=PlanGroup,
     lines=LINES,
-    find=lambda name: assumed if name == "assumed" else _of_pilot(name),
+    find=lambda name: assumed if name == "assumed" else _make_pilot_command(name),
     subcommand_metavar="MEASURE [OPTIONS] | COMMAND …",
     no_args_is_help=True,
 )
@@ -145,23 +145,23 @@ def command() -> None:
     """
 
 
-def _assumed(measure: str, **options: Any) -> None:
+def _plan_from_assumptions(measure: str, **options: Any) -> None:
     from calipers.evaluate.plan import plan
 
     kind, path = format_and_file(options, DATA, "a plan")
     options["paired"] = not options.pop("independent")
-    _made([plan(measure, **options)], kind, path)
+    _write_plans([plan(measure, **options)], kind, path)
 
 
 assumed: click.Command = Command(
     "assumed",
-    callback=_assumed,
+    callback=_plan_from_assumptions,
     help="Plan from assumptions. MEASURE is a measure such as nDCG@10, recall or AUC.",
     params=[click.Argument(["measure"]), *NUMBERS, *GOALS],
 )
 
 
-def _of_pilot(name: str) -> click.Command:
+def _make_pilot_command(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose result is planned from."""
     own, evaluate = evaluation_options(name, {"interval"})
 
@@ -183,7 +183,7 @@ def _of_pilot(name: str) -> click.Command:
                 "resamples": options["resamples"],
                 "seed": options["seed"],
             }
-            _made([plan(m, evaluation, **goals, **shared) for m in names], kind, path)
+            _write_plans([plan(m, evaluation, **goals, **shared) for m in names], kind, path)
 
         # As the other command has them when nobody gives them.
         evaluate(**options, then=planned)
@@ -201,7 +201,7 @@ def _of_pilot(name: str) -> click.Command:
     )
 
 
-def _made(plans: Sequence[Plan], kind: str, path: str | None) -> None:
+def _write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
     """The plans, once what was asked for says something about them."""
     if all(math.isnan(row.power) and math.isnan(row.detectable) for p in plans for row in p.table):
         for name in filter(is_given, ("power", "test")):
@@ -222,8 +222,8 @@ def write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
 
         write_output(csv_text([row for p in plans for row in p.rows()], plans[0].kinds()), path)
     else:
-        from calipers.report.documents import Look, document
-        from calipers.report.writers import named
+        from calipers.report.documents import DisplayOptions, document
+        from calipers.report.writers import get_writer
 
-        look = Look(named(kind).medium)
+        look = DisplayOptions(get_writer(kind).medium)
         write_document(chain.from_iterable(document(p, look) for p in plans), kind, path)

@@ -69,8 +69,8 @@ def command(
                 "--recall 1,0.2, and --system nothing"
             )
         given = {
-            "precision": _numbers("--precision", precision),
-            "recall": _numbers("--recall", recall),
+            "precision": _parse_numbers("--precision", precision),
+            "recall": _parse_numbers("--recall", recall),
         }
         evaluation = precision_recall(**given, measures=measures or None, **options)
     else:
@@ -92,7 +92,7 @@ def command(
     output.finish(evaluation)
 
 
-def _numbers(option: str, text: str) -> list[float]:
+def _parse_numbers(option: str, text: str) -> list[float]:
     """The numbers that a text lists."""
     try:
         return [float(part) for part in text.split(",")]

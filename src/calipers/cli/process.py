@@ -37,13 +37,13 @@ def run(command: Callable[[], Any]) -> NoReturn:
     except SystemExit as error:
         code = error.code
     except BaseException as error:  # nothing ends in Python's own exit code, 1
-        code = _told(error)
+        code = _report_error(error)
     if _StandardStream.watched is not None:
         _StandardStream.watched.stop()
     try:
         sys.stdout.flush()
     except OSError as error:
-        code = code or _told(error)
+        code = code or _report_error(error)
         _drop(sys.stdout.fileno())
     if code in (EXIT_NO_MEMORY, EXIT_INTERRUPTED):
         # At once: threads of libraries that found no memory either may never end, or abort the
@@ -93,7 +93,7 @@ def write_stderr(text: str) -> None:
         click.echo(text, err=True)
 
 
-def _told(error: BaseException) -> int:
+def _report_error(error: BaseException) -> int:
     """Tell what went wrong, and give its exit code."""
     if isinstance(error, click.ClickException):
         with suppress(OSError):
@@ -118,7 +118,7 @@ def _told(error: BaseException) -> int:
         return EXIT_BAD_INPUT
     code = _code_of_user(error)
     if code is None:
-        write_stderr(_internal(error))
+        write_stderr(_internal_error_line(error))
         return EXIT_INTERNAL
     write_stderr(f"calipers: {error}")
     return code
@@ -135,15 +135,15 @@ def _code_of_user(error: BaseException) -> int | None:
     return EXIT_BAD_INPUT if isinstance(error, InputError | PluginError) else None
 
 
-def _internal(error: BaseException) -> str:
+def _internal_error_line(error: BaseException) -> str:
     """One line about a fault of ours: what it is, and where to report it."""
     said = " ".join(str(error).split())
     what = f"{type(error).__name__}: {said[:300]}" if said else type(error).__name__
     more = "the traceback above" if DEBUG in sys.argv[1:] else f"what {DEBUG} adds to this"
-    return f"calipers: internal error: {what}; please report it {_where()}, with {more}"
+    return f"calipers: internal error: {what}; please report it {_issue_tracker()}, with {more}"
 
 
-def _where() -> str:
+def _issue_tracker() -> str:
     """Where faults are reported, as the installed package says."""
     from importlib.metadata import PackageNotFoundError, metadata
 
@@ -166,11 +166,11 @@ def _take_streams() -> None:
         except OSError:
             # Else the next file to be opened took its place. This takes the lowest number free.
             os.open(os.devnull, os.O_RDWR)
-    sys.stdout = _taken(sys.stdout, 1, "standard output")
-    sys.stderr = _taken(sys.stderr, 2, "standard error")
+    sys.stdout = _open_stream(sys.stdout, 1, "standard output")
+    sys.stderr = _open_stream(sys.stderr, 2, "standard error")
 
 
-def _taken(stream: TextIO | None, descriptor: int, name: str) -> TextIO:
+def _open_stream(stream: TextIO | None, descriptor: int, name: str) -> TextIO:
     """The stream of a descriptor; what somebody else has put in its place stays."""
     if stream is None:
         return io.TextIOWrapper(

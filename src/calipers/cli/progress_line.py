@@ -30,7 +30,7 @@ class ProgressLine(threading.Thread):
         """Until it is told to stop."""
         wait = _PATIENCE
         while not self._over.wait(wait):
-            told, wait = progress.told(), _EVERY
+            told, wait = progress.progress_text(), _EVERY
             with self._lock:
                 if told is not None and not self._over.is_set():
                     room = shutil.get_terminal_size().columns - 1

@@ -84,10 +84,10 @@ class RequirementOptions:
             return ()
         from calipers.data.errors import InputError
         from calipers.evaluate.requirements import require
-        from calipers.evaluation.stored_predictions import name_in
+        from calipers.evaluation.stored_predictions import resolve_baseline_name
 
         try:
-            baseline = name_in(evaluation, self.baseline)
+            baseline = resolve_baseline_name(evaluation, self.baseline)
             return require(evaluation, self.rules, baseline=baseline)
         except InputError as error:
             raise click.UsageError(f"--require {error}") from None
@@ -103,13 +103,14 @@ class RequirementOptions:
             write_stderr(str(ruling))
             if not ruling.met and os.environ.get(ON_GITHUB) == "true":
                 write_stderr(
-                    f"::error title={_escaped(ruling.rule, ':,')}::{_escaped(ruling.said)}"
+                    "::error "
+                    f"title={_escape_command(ruling.rule, ':,')}::{_escape_command(ruling.said)}"
                 )
         if not all(ruling.met for ruling in rulings):
             raise click.exceptions.Exit(EXIT_UNMET)
 
 
-def _escaped(text: str, more: str = "") -> str:
+def _escape_command(text: str, more: str = "") -> str:
     """Text of a command to GitHub."""
     for sign in "%\r\n" + more:
         text = text.replace(sign, f"%{ord(sign):02X}")
@@ -124,17 +125,17 @@ def junit(name: str, rulings: Sequence[RequirementResult]) -> str:
     suite = ET.SubElement(suites, "testsuite", {"name": f"calipers {name}", **counts})
     for ruling in rulings:
         names = {"classname": f"calipers.{name}.{ruling.system}", "name": ruling.rule}
-        case = ET.SubElement(suite, "testcase", {k: _shown(v) for k, v in names.items()})
+        case = ET.SubElement(suite, "testcase", {k: _printable_text(v) for k, v in names.items()})
         if not ruling.met:
             failure = ET.SubElement(case, "failure", {"message": "not met"})
-            failure.text = _shown(ruling.said)
+            failure.text = _printable_text(ruling.said)
         else:
-            ET.SubElement(case, "system-out").text = _shown(ruling.said)
+            ET.SubElement(case, "system-out").text = _printable_text(ruling.said)
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True)
 
 
-def _shown(text: str) -> str:
+def _printable_text(text: str) -> str:
     """Text without the signs that XML cannot hold."""
     return "".join(
         c if c in "\t\n" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text

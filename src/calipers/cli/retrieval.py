@@ -11,7 +11,7 @@ from calipers.cli.files import OutputFolder
 from calipers.cli.options import Option, text_option
 from calipers.cli.output import write_trec_files
 from calipers.cli.shared_options import OutputOptions
-from calipers.cli.streams import connect, is_apart
+from calipers.cli.streams import connect, is_distributed
 from calipers.cli.tasks import TaskCommand
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class RetrievalCommand(TaskCommand):
         options["slices"] = list(options["slices"]) or None
         qrels, runs = options.pop("qrels"), list(options.pop("runs"))
         folder = options.pop("per_topic_dir")
-        if is_apart(self.task, qrels, None, options):
+        if is_distributed(self.task, qrels, None, options):
             connect(options)
         evaluation = retrieval(qrels, runs, **options)
         if folder is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import Command, combine_options, of_options
+from calipers.cli.options import Command, combine_options, shared_options
 from calipers.cli.output import (
     DATA,
     UNIT_DATA,
@@ -24,10 +24,12 @@ from calipers.cli.requirements import RequirementOptions, gate_options
 if TYPE_CHECKING:
     from calipers.results import Evaluation
 
-interval_options = of_options("level", "interval")
-inference_options = of_options("level", "interval", "resamples", "seed")
+interval_options = shared_options("level", "interval")
+inference_options = shared_options("level", "interval", "resamples", "seed")
 #: What is measured and how sure the numbers are.
-measure_options = combine_options(of_options("measures", "baseline", "primary"), inference_options)
+measure_options = combine_options(
+    shared_options("measures", "baseline", "primary"), inference_options
+)
 
 
 def output_options(command: Command, data: Sequence[str] = DATA) -> Command:

@@ -51,7 +51,7 @@ def command(file: str, **options: Any) -> None:
         if given == ["open_"]:
             open_in_browser(file)
             return
-        if _embedded(file) is None:
+        if _embedded_result(file) is None:
             if given:
                 raise click.UsageError(
                     f"{file} is a page that holds no result, which is opened as it is, without "
@@ -87,7 +87,7 @@ def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[P
     from calipers.results.learning import LearningResult
 
     try:
-        packed = _embedded(file) if file.lower().endswith(_PAGES) else None
+        packed = _embedded_result(file) if file.lower().endswith(_PAGES) else None
         if packed is not None:
             found = from_json(gzip.decompress(base64.b64decode(packed)))
         else:
@@ -98,7 +98,7 @@ def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[P
     if isinstance(plans, tuple) and all(isinstance(each, Plan) for each in plans):
         return plans
     if isinstance(found, Evaluation):
-        return found if found.definitions else replace(found, definitions=_known(found))
+        return found if found.definitions else replace(found, definitions=_known_definitions(found))
     if isinstance(found, Comparison | LearningResult):
         return found
     what = getattr(type(found), "__name__", "something else")
@@ -109,7 +109,7 @@ def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[P
 _RESULT = re.compile(rb'<script type="application/gzip" data-name="result\.json">([^<]*)</script>')
 
 
-def _embedded(file: str) -> bytes | None:
+def _embedded_result(file: str) -> bytes | None:
     """The result that a page holds, packed; None where it holds none, or is none."""
     try:
         found = _RESULT.search(Path(file).read_bytes())
@@ -118,7 +118,7 @@ def _embedded(file: str) -> bytes | None:
     return None if found is None else found[1]
 
 
-def _known(evaluation: Evaluation) -> tuple[Definition, ...]:
+def _known_definitions(evaluation: Evaluation) -> tuple[Definition, ...]:
     """What the catalogue says of the measures, which a file leaves out: such as which way is
     better."""
     from calipers.evaluation.shared import glossary

@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.files import DASH, InputFile, OutputFile
-from calipers.cli.options import Option, combine_options, of_options, repeatable_option, text_option
+from calipers.cli.options import (
+    Option,
+    combine_options,
+    repeatable_option,
+    shared_options,
+    text_option,
+)
 from calipers.cli.process import allow_pandas
 from calipers.evaluation.task import Task
-from calipers.evaluation.tasks import engine_of
+from calipers.evaluation.tasks import engine_argument
 
 if TYPE_CHECKING:
     from calipers.cli.columns import Columns
@@ -26,7 +32,7 @@ _ELSEWHERE = ("spark", "dask")
 
 _STDIN = (DASH, "/dev/stdin")
 
-memory_option = of_options("memory")
+memory_option = shared_options("memory")
 state_option = text_option(
     "--save-state",
     "FILE",
@@ -51,7 +57,7 @@ _master_option = text_option(
 
 def engine_options(task: Task) -> Option:
     """How the engine of a task is chosen, and what goes with it."""
-    how = engine_of(task)
+    how = engine_argument(task)
     if how is None:
         return combine_options()
     chosen = click.option("--engine", type=click.Choice(task.engines), help=how.help)
@@ -101,21 +107,23 @@ class StateOptions:
         return evaluation
 
 
-def is_apart(task: Task, table: str, columns: Columns | None, options: dict[str, Any]) -> bool:
+def is_distributed(
+    task: Task, table: str, columns: Columns | None, options: dict[str, Any]
+) -> bool:
     """Whether the rows are not read into memory; where they are, what is said of engines alone is
     taken out of the options."""
     engine, master = options["engine"], options["master"]
     if master is not None and engine not in _ELSEWHERE:
         raise click.UsageError("--master goes with --engine spark and --engine dask")
-    if engine in _ELSEWHERE or _in_batches(task, table, columns, options):
+    if engine in _ELSEWHERE or _is_streamed(task, table, columns, options):
         return True
     del options["engine"], options["master"]
     options.pop("memory", None)
     return False
 
 
-def _in_batches(task: Task, table: str, columns: Columns | None, options: dict[str, Any]) -> bool:
-    from calipers.evaluation.stream_columns import in_batches
+def _is_streamed(task: Task, table: str, columns: Columns | None, options: dict[str, Any]) -> bool:
+    from calipers.evaluation.stream_columns import is_streamed
 
     engine = options["engine"]
     if columns is None or "stream" not in task.engines or (engine is None and table in _STDIN):
@@ -126,24 +134,24 @@ def _in_batches(task: Task, table: str, columns: Columns | None, options: dict[s
     if engine is None and columns.specs.get("rater"):
         return False
     specs = columns.all_specs if task.per_system else ["*"]
-    found = _there(table, specs) if engine is None else []
-    return in_batches(engine, options.get("memory"), table, found)
+    found = _existing_columns(table, specs) if engine is None else []
+    return is_streamed(engine, options.get("memory"), table, found)
 
 
 def connect(options: dict[str, Any]) -> None:
     """Have the engine there that reads files from now on; --master is taken out of the options."""
     from calipers.engines import dask
-    from calipers.engines.spark import session_of
+    from calipers.engines.spark import get_session
 
     master = options.pop("master")
     allow_pandas()
     if options["engine"] == "spark":
-        session_of(master)
+        get_session(master)
     else:
         dask.connect(master)
 
 
-def _there(table: str, specs: Sequence[str]) -> list[str]:
+def _existing_columns(table: str, specs: Sequence[str]) -> list[str]:
     """The columns of a file that are meant; what is none of its columns is told where it is
     read."""
     from calipers.data.streams import Stream
@@ -158,10 +166,10 @@ def _there(table: str, specs: Sequence[str]) -> list[str]:
     return found
 
 
-def rows_of(table: str, options: dict[str, Any]) -> Engine:
+def table_engine(table: str, options: dict[str, Any]) -> Engine:
     """The engine that has the rows of a table; what the options say of it is taken out of them."""
     from calipers.engines import dask, spark
-    from calipers.engines.spark import session_of
+    from calipers.engines.spark import get_session
     from calipers.evaluation.stream_columns import get_engine
 
     engine, master = options.pop("engine"), options.pop("master")
@@ -170,7 +178,7 @@ def rows_of(table: str, options: dict[str, Any]) -> Engine:
     if engine in _ELSEWHERE:
         allow_pandas()
     if engine == "spark":
-        return spark.SparkEngine.of(table, session_of(master))
+        return spark.SparkEngine.of(table, get_session(master))
     if engine == "dask":
         dask.connect(master)
     # A file behind it is read from where it stands, and has no extension.

@@ -60,7 +60,7 @@ def read_input_table(
     return known[path]
 
 
-def origin_of(path: str) -> InputOrigin:
+def get_origin(path: str) -> InputOrigin:
     """Where the table at a path came from, whatever columns of it were read."""
     known: dict[str, InputTable] = click.get_current_context().meta.get(_KEY, {})
     return (known.get(path) or read_input_table(path)).origin

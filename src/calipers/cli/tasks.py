@@ -16,15 +16,15 @@ from calipers.cli.files import Command, InputFile
 from calipers.cli.options import (
     Option,
     added_parameters,
+    argument_option,
+    column_option,
     combine_options,
     flag_option,
-    of_argument,
-    of_column,
-    of_options,
+    shared_options,
 )
 from calipers.cli.output import DATA, UNIT_DATA, no_tables_below, print_tables
 from calipers.cli.shared_options import OutputOptions, output_options
-from calipers.cli.streams import StateOptions, engine_options, is_apart, rows_of
+from calipers.cli.streams import StateOptions, engine_options, is_distributed, table_engine
 from calipers.cli.tables import read_input_table
 from calipers.evaluation.availability import refusal_of_flag
 from calipers.evaluation.task import Task
@@ -43,13 +43,13 @@ _FIRST, _LAST = (
 
 
 @functools.cache
-def command_of(task: Task) -> TaskCommand:
+def make_task_command(task: Task) -> TaskCommand:
     """The command of a task."""
-    made: type[TaskCommand] = _loaded(task.command) if task.command else TaskCommand
+    made: type[TaskCommand] = _load_object(task.command) if task.command else TaskCommand
     return made(task)
 
 
-def _loaded(place: str) -> Any:
+def _load_object(place: str) -> Any:
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
@@ -81,17 +81,17 @@ class TaskCommand(Command):
 
     def _options(self) -> Option:
         task = self.task
-        own = [of_column(c) for c in task.columns if c.role not in SHARED_ROLES]
-        shared = [of_column(c) for c in task.columns if c.role in SHARED_ROLES]
-        joins = [of_options("id"), system_option] if "id" in task.options else []
-        missing = [of_options("missing")] if "missing" in task.options else []
+        own = [column_option(c) for c in task.columns if c.role not in SHARED_ROLES]
+        shared = [column_option(c) for c in task.columns if c.role in SHARED_ROLES]
+        joins = [shared_options("id"), system_option] if "id" in task.options else []
+        missing = [shared_options("missing")] if "missing" in task.options else []
         table = [click.argument("table", type=InputFile())] if task.table else []
         return combine_options(
             *table,
             *own,
             *joins,
             *missing,
-            *map(of_argument, task.arguments),
+            *map(argument_option, task.arguments),
             *shared,
             *self._shared(_FIRST),
             self.more_options(),
@@ -115,7 +115,7 @@ class TaskCommand(Command):
             raise click.UsageError(told, ctx) from None
 
     def _shared(self, names: Collection[str]) -> list[Option]:
-        return [of_argument(OPTIONS[name]) for name in names if name in self.task.options]
+        return [argument_option(OPTIONS[name]) for name in names if name in self.task.options]
 
     @property
     def _formats(self) -> tuple[str, ...]:
@@ -212,15 +212,15 @@ class TaskCommand(Command):
         task = self.task
         if "curves" in task.options:
             options["curves"] = output.page.wanted
-        verb = _loaded(task.verb)
-        if len(task.engines) > 1 and is_apart(task, table, columns, options):
+        verb = _load_object(task.verb)
+        if len(task.engines) > 1 and is_distributed(task, table, columns, options):
             if columns.tables:
                 raise click.UsageError(
                     "--system joins tables by their ids, which takes --engine memory"
                 )
             for option in (name for name, given in whole.items() if given):
                 raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
-            rows = rows_of(table, options)
+            rows = table_engine(table, options)
             self._check_separator(columns, rows.names, options)
             said = columns.found(rows.names)
             evaluate = verb if states is None else functools.partial(states.of, verb)
@@ -229,7 +229,7 @@ class TaskCommand(Command):
         opened = functools.partial(self._opened, columns, options.get("separator"))
         # What is told of columns that are joined, or of cells, has to know all that there are.
         apart = columns.tables or any(whole.values()) or not task.per_system
-        there = opened(table, None if apart else functools.partial(_named, columns))
+        there = opened(table, None if apart else functools.partial(_column_names, columns))
         self._check_separator(columns, there.column_names, options)
         with columns.located(table):
             said = columns.found(there.column_names, opened)
@@ -280,7 +280,7 @@ class TaskCommand(Command):
         return empty_as_no_labels(table.rows, named)
 
 
-def _named(columns: Columns, names: Sequence[str]) -> Sequence[str]:
+def _column_names(columns: Columns, names: Sequence[str]) -> Sequence[str]:
     """The columns of a table that a command line names."""
     from calipers.data.columns import columns_read
     from calipers.data.errors import InputError
@@ -299,4 +299,4 @@ def evaluation_options(
     name: str, without: Collection[str] = ()
 ) -> tuple[list[click.Parameter], Callable[..., Any]]:
     """How ``plan`` and ``compare`` have the task ``name`` evaluate."""
-    return command_of(TASKS[name]).asked_by(without)
+    return make_task_command(TASKS[name]).asked_by(without)

@@ -14,14 +14,14 @@ _VALUE = r"""(?:'[^']*'|"[^"]*"|\d[\w.]*|True|False|None)"""
 
 
 @contextmanager
-def as_options() -> Iterator[None]:
+def options_in_errors() -> Iterator[None]:
     """Errors of what a verb was given name the options of the command that is running."""
     from calipers.data.errors import InputError
 
     try:
         yield
     except InputError as error:
-        raise type(error)(in_options(str(error), _options())) from None
+        raise type(error)(name_options(str(error), _options())) from None
 
 
 def _options() -> dict[str, str]:
@@ -33,14 +33,14 @@ def _options() -> dict[str, str]:
     return own | {name: flag for name, flag in _FROM.items() if flag in there and name not in own}
 
 
-def in_options(message: str, options: Mapping[str, str]) -> str:
+def name_options(message: str, options: Mapping[str, str]) -> str:
     """A message about arguments in which those are called by their options.
 
-    >>> in_options("part= says who is trained on: no folds= besides", {"folds": "--folds"})
+    >>> name_options("part= says who is trained on: no folds= besides", {"folds": "--folds"})
     'part= says who is trained on: no --folds besides'
-    >>> in_options("inner goes with threshold='F1'", {"inner": "--inner", "threshold": "--cut"})
+    >>> name_options("inner goes with threshold='F1'", {"inner": "--inner", "threshold": "--cut"})
     'inner goes with --cut F1'
-    >>> in_options("n_jobs is 0, expected 1 or more", {"n_jobs": "--jobs"})
+    >>> name_options("n_jobs is 0, expected 1 or more", {"n_jobs": "--jobs"})
     '--jobs is 0, expected 1 or more'
     """
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from calipers.curves.score_data import GRID, ScoreData, make_score_curve
 from calipers.inference import proportions
-from calipers.inference.bands import pointwise, simultaneous
+from calipers.inference.bands import pointwise_band, simultaneous_band
 from calipers.inference.settings import Settings
 from calipers.report import numbers
 from calipers.report.figures import histograms, vega
@@ -25,7 +25,7 @@ from calipers.report.figures.registry import register_chart
 from calipers.report.figures.vega import Spec, json_number
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import shorten_name, unique_labels
-from calipers.results import Curve, Evaluation, of_kinds
+from calipers.results import Curve, Evaluation, select_kinds
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.calibration import ProbabilityLevels
 
@@ -52,7 +52,7 @@ def calibration_curve(scored: ScoreData) -> Curve:
     x = np.column_stack([levels.probability[first], levels.probability[last]]).ravel()
     # A block of one level is one point.
     keep = np.column_stack([np.ones(len(first), bool), last > first]).ravel()
-    return _of_probabilities(
+    return _probability_curve(
         scored,
         CURVE,
         x=x[keep],
@@ -76,7 +76,7 @@ def binned_calibration_curve(
         proportions.wilson(float(share), float(total) / size, scored.settings.level)
         for share, total in zip(binned.share, binned.total, strict=True)
     ]
-    return _of_probabilities(
+    return _probability_curve(
         scored,
         BINS,
         x=binned.probability,
@@ -108,7 +108,7 @@ def probability_histogram(scored: ScoreData) -> Curve:
     )
 
 
-def _of_probabilities(scored: ScoreData, kind: str, **parts: Any) -> Curve:
+def _probability_curve(scored: ScoreData, kind: str, **parts: Any) -> Curve:
     """A curve over the probabilities that the threshold in use has no place on."""
     shared = {
         "cut": float("nan"),
@@ -126,8 +126,8 @@ def _consistency_bands(scored: ScoreData, levels: ProbabilityLevels) -> dict[str
     ends = levels.probability[[0, -1]]
     grid = np.unique(np.clip(GRID, *ends))
     fits = calibrated_fits(levels, _row_size(scored.table), grid, settings)
-    low, high = pointwise(fits, settings.level)
-    wide_low, wide_high = simultaneous(fits, settings.level)
+    low, high = pointwise_band(fits, settings.level)
+    wide_low, wide_high = simultaneous_band(fits, settings.level)
     method = "consistency resampling [B]"
     return {
         "band_x": grid,
@@ -182,7 +182,7 @@ class _CalibrationChart(CurveChart):
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
         """Its figure of an evaluation; none where there is no curve."""
-        drawn = (c for c in of_kinds(evaluation.curves, {CURVE, BINS, SPREAD}) if len(c.x))
+        drawn = (c for c in select_kinds(evaluation.curves, {CURVE, BINS, SPREAD}) if len(c.x))
         curves = group_by(drawn, lambda c: c.kind)
         if CURVE in curves:
             yield _figure(curves, evaluation.systems)
@@ -215,7 +215,7 @@ def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spe
     panels = []
     if SPREAD in curves:
         panels.append(histograms.panel(curves[SPREAD], names, 70, domain=(0, 1)))
-    return histograms.under(upper, panels)
+    return histograms.stack_panels(upper, panels)
 
 
 def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:
@@ -283,7 +283,7 @@ def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
     """The bins with their intervals."""
     binned = curves.get(BINS, ())
     rows = tuple(
-        (shorten_name(c.system), f"{c.x[i]:.4f}", f"{c.y[i]:.4f}", *_ends(c, i),
+        (shorten_name(c.system), f"{c.x[i]:.4f}", f"{c.y[i]:.4f}", *_format_limits(c, i),
          threshold_text(c.threshold[i]))
         for c in binned
         for i in range(len(c.x))
@@ -292,7 +292,7 @@ def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
     return ("system", "mean probability", "share of positives", "low", "high", at), rows
 
 
-def _ends(curve: Curve, place: int) -> tuple[str, str]:
+def _format_limits(curve: Curve, place: int) -> tuple[str, str]:
     """The interval of a bin, as cells."""
     low, high = _limits(curve)[place]
     return ("", "") if math.isnan(low) else (f"{low:.4f}", f"{high:.4f}")

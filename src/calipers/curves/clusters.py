@@ -22,7 +22,7 @@ from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec, json_number
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
-from calipers.results import Curve, Estimate, Evaluation, LabelTable, kinds_in, of_kinds
+from calipers.results import Curve, Estimate, Evaluation, LabelTable, curve_kinds, select_kinds
 
 if TYPE_CHECKING:
     from calipers.measures import Measure
@@ -149,13 +149,13 @@ class _ClusterChart(CurveChart):
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
         """Its figures of an evaluation, one a system."""
-        if self.name not in kinds_in(evaluation.curves):
+        if self.name not in curve_kinds(evaluation.curves):
             return
         make = _silhouettes if self.name == SILHOUETTES else _projection
-        found = of_kinds(evaluation.curves, {self.name})
+        found = select_kinds(evaluation.curves, {self.name})
         for system, own in group_by(found, lambda c: c.system).items():
             figure = replace(make(system, own), kind=self.name)
-            yield _placed(figure, system, evaluation.systems)
+            yield _add_selector(figure, system, evaluation.systems)
 
 
 def _tables(evaluation: Evaluation) -> list[LabelTable]:
@@ -165,7 +165,7 @@ def _tables(evaluation: Evaluation) -> list[LabelTable]:
 def size_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """The sizes of the clusters of each system."""
     for table in _tables(evaluation):
-        yield _placed(_sizes(table), table.system, evaluation.systems)
+        yield _add_selector(_sizes(table), table.system, evaluation.systems)
 
 
 def meeting_figures(evaluation: Evaluation) -> Iterator[Figure]:
@@ -173,17 +173,17 @@ def meeting_figures(evaluation: Evaluation) -> Iterator[Figure]:
     for table in _tables(evaluation):
         shape = len(table.counts), len(table.labels)
         if min(shape) > 1 and max(shape) <= confusions.MOST_DRAWN:
-            yield _placed(_meeting(table), table.system, evaluation.systems)
+            yield _add_selector(_class_composition(table), table.system, evaluation.systems)
 
 
-def _placed(figure: Figure, system: str, systems: Sequence[str]) -> Figure:
+def _add_selector(figure: Figure, system: str, systems: Sequence[str]) -> Figure:
     """The figure of one system, of which the reader chooses where there are many."""
     title = figure.title if len(systems) < 2 else f"{figure.title}: {shorten_name(system)}"
     choice = selector_label(system, len(systems))
     return replace(figure, title=title, choice=choice, chosen_from=figure.title)
 
 
-def _named(names: Sequence[str]) -> dict[str, str]:
+def _unique_labels(names: Sequence[str]) -> dict[str, str]:
     return unique_labels(names, vega.LABEL)
 
 
@@ -203,7 +203,7 @@ def _mean(curve: Curve) -> tuple[int, float]:
 
 def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
     mean, what = curves[0].references["mean"][0][1], escape_unprintable(curves[0].y_label)
-    names = _named([c.series for c in curves])
+    names = _unique_labels([c.series for c in curves])
     digits, points = numbers.Rounding(3), curves[-1].x[-1]
     whole = curves[0].areas.get("points", points)
     sampled = not curves[0].classes and points < whole
@@ -258,7 +258,7 @@ def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spe
     layers.append(vega.layer(written, text, **sides, text=vega.nominal("cluster")))
     line = vega.rule(strokeDash=[4, 3], opacity=0.8)
     layers.append(vega.layer([{"s": json_number(mean)}], line, x=sides["x"]))
-    return vega.whole(width=400, height=_HEIGHT, layer=layers)
+    return vega.assemble_spec(width=400, height=_HEIGHT, layer=layers)
 
 
 def _sides(total: float, lowest: float) -> dict[str, Spec]:
@@ -276,7 +276,7 @@ def _sides(total: float, lowest: float) -> dict[str, Spec]:
 def _sizes(table: LabelTable) -> Figure:
     there = np.flatnonzero(table.truth > 0)
     most = np.sort(there[np.argsort(-table.truth[there], kind="stable")][:MOST_SIZES])
-    names = list(_named([table.labels[k] for k in most]).values())
+    names = list(_unique_labels([table.labels[k] for k in most]).values())
     sizes = [int(table.truth[k]) for k in most]
     of = f" The {len(most)} largest of {len(there):,}." if len(there) > len(most) else ""
     total = float(table.truth.sum())
@@ -298,7 +298,7 @@ def _sizes(table: LabelTable) -> Figure:
         label=f"The points of each of {len(there)} clusters, from {min(sizes):,} to "
         f"{max(sizes):,}.",
         caption=f"Points of each cluster, of {total:,.0f}.{of}",
-        spec=vega.whole(width=400, height={"step": 20}, **bars),
+        spec=vega.assemble_spec(width=400, height={"step": 20}, **bars),
         head=("cluster", "points", "share"),
         rows=tuple(zip(names, map(numbers.format_count, sizes), shares, strict=True)),
     )
@@ -307,11 +307,11 @@ def _sizes(table: LabelTable) -> Figure:
 # --- Classes against clusters ---------------------------------------------------------------------
 
 
-def _meeting(table: LabelTable) -> Figure:
+def _class_composition(table: LabelTable) -> Figure:
     counts = np.array(list(table.counts.values()))
     order = diagonal(counts)
-    classes = list(_named(list(table.counts)).values())
-    clusters = [list(_named(table.labels).values())[k] for k in order]
+    classes = list(_unique_labels(list(table.counts)).values())
+    clusters = [list(_unique_labels(table.labels).values())[k] for k in order]
     counts = counts[:, order]
     text = format_cells(counts, shares=False)
     return Figure(
@@ -354,7 +354,7 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
         ("class", "class"), ("cluster", "cluster"), ("count", "points"),
         ("shares", "share of the class"), ("ofCluster", "share of the cluster"),
     )  # fmt: skip
-    return confusions.shaded(data, ("class", classes), ("cluster", clusters), tips)
+    return confusions.shade_cells(data, ("class", classes), ("cluster", clusters), tips)
 
 
 # --- Points ---------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
 
 def _projection(system: str, curves: Sequence[Curve]) -> Figure:
     points, told = sum(len(c.x) for c in curves), len(curves) - bool(curves[0].classes)
-    names = [*_named([c.series for c in curves[:told]]).values(), "all others"]
+    names = [*_unique_labels([c.series for c in curves[:told]]).values(), "all others"]
     hues = [*map(vega.color, range(told)), "gray"]
     drawn = [
         (name, c, color) for name, c, color in zip(names, curves, hues, strict=False) if len(c.x)
@@ -406,7 +406,7 @@ def _points(drawn: Sequence[tuple[str, Curve, str]]) -> Spec:
     mark = {"type": "point", "filled": True, "size": 22, "opacity": 0.6}
     tips = vega.tooltip(("cluster", "cluster"))
     made = vega.layer(data, mark, **axes, tooltip=tips)
-    return vega.whole(width=400, height=_HEIGHT, **made)
+    return vega.assemble_spec(width=400, height=_HEIGHT, **made)
 
 
 # --- By the number of clusters --------------------------------------------------------------------
@@ -424,7 +424,9 @@ def number_figures(evaluation: Evaluation) -> Iterator[Figure]:
     found = group_by(known, lambda e: e.measure)
     drawn = {m: of for m, of in found.items() if len({number[e.system] for e in of}) > 2}
     for name, of in drawn.items():
-        yield measure_figure(_of_number(name, of, number, series), name, len(drawn), "number")
+        yield measure_figure(
+            _cluster_count_figure(name, of, number, series), name, len(drawn), "number"
+        )
 
 
 def lines(number: Mapping[str, int]) -> dict[str, str]:
@@ -437,7 +439,7 @@ def lines(number: Mapping[str, int]) -> dict[str, str]:
     return {}
 
 
-def _of_number(
+def _cluster_count_figure(
     measure: str,
     estimates: Sequence[Estimate],
     number: Mapping[str, int],

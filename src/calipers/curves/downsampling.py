@@ -65,7 +65,9 @@ def _thin_bands(curve: Curve, whole: Curve) -> Curve:
     names = [name for name in ("low", "high", "wide_low", "wide_high") if len(getattr(curve, name))]
     if len(curve.band_x) < 3 or not names:
         return curve
-    edges = [_places(whole, curve.band_x, _edge(whole, getattr(curve, name))) for name in names]
+    edges = [
+        _unit_coordinates(whole, curve.band_x, _edge(whole, getattr(curve, name))) for name in names
+    ]
     keep = _core.simplified_lines(np.stack(edges, axis=1), TOLERANCE)
     if len(keep) == len(curve.band_x):
         return curve
@@ -82,7 +84,7 @@ def _edge(whole: Curve, y: FloatArray) -> FloatArray:
     return np.where(y < whole.bottom, whole.bottom, y)
 
 
-def _places(curve: Curve, x: FloatArray, y: FloatArray) -> FloatArray:
+def _unit_coordinates(curve: Curve, x: FloatArray, y: FloatArray) -> FloatArray:
     """Points as shares of what the axes span, ``(n, 2)``; NaN where nothing is drawn."""
     if curve.scale == "deviate":
         return np.column_stack([_deviates(x), _deviates(y)])

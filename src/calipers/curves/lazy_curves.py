@@ -68,7 +68,7 @@ class LazyCurves(Sequence[Curve]):
         return len(self.plan)
 
 
-def planned(of: str, systems: Sequence[Any]) -> list[LazyCurve]:
+def plan_curves(of: str, systems: Sequence[Any]) -> list[LazyCurve]:
     """What the charts whose curves are computed ``of`` numbers, say, draw of some systems."""
     from calipers.report.figures.curves import curve_charts
 
@@ -116,13 +116,13 @@ class ResidualCurves(LazyCurves):
     def plan(self) -> list[LazyCurve]:
         """The curves that there are."""
         return [
-            replace(one, make=partial(_of_output, one.make, output), output=output)
+            replace(one, make=partial(_set_output, one.make, output), output=output)
             for output, systems in self.systems.items()
-            for one in planned("numbers", systems)
+            for one in plan_curves("numbers", systems)
         ]
 
 
-def _of_output(make: Callable[[], Curve], output: str) -> Curve:
+def _set_output(make: Callable[[], Curve], output: str) -> Curve:
     return replace(make(), output=output)
 
 
@@ -135,7 +135,7 @@ class QuantileCurves(LazyCurves):
     @cached_property
     def plan(self) -> list[LazyCurve]:
         """The curves that there are."""
-        return planned("quantiles", self.systems)
+        return plan_curves("quantiles", self.systems)
 
 
 @dataclass(frozen=True, eq=False)

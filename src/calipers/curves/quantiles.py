@@ -34,12 +34,12 @@ GIVEN: Mapping[str, str] = {
 LEVELS = "quantile coverage"
 
 
-def _by_share(kind: str, systems: Sequence[QuantileOutput]) -> list[LazyCurve]:
+def _coverage_curves(kind: str, systems: Sequence[QuantileOutput]) -> list[LazyCurve]:
     """The curves of each central interval that there is."""
     shares = interval_levels(systems[0].levels)
     named = [f"{100 * share:.4g}%" if len(shares) > 1 else "" for share in shares]
     return [
-        LazyCurve(partial(by_size, s, kind, share, series), kind, s.name, series)
+        LazyCurve(partial(conditional_coverage_curve, s, kind, share, series), kind, s.name, series)
         for s in systems
         for share, series in zip(shares, named, strict=True)
     ]
@@ -63,7 +63,7 @@ def _curve(
     return make_curve(system, kind, x_label, y_label, **points, **parts)
 
 
-def by_level(system: QuantileOutput) -> Curve:
+def level_curve(system: QuantileOutput) -> Curve:
     """The share of rows at or below each quantile, against its level."""
     made = [_value(system, f"quantile-coverage@{level!r}") for level in system.levels]
     labels = "Level of the quantile", "Share of rows at or below it"
@@ -71,7 +71,9 @@ def by_level(system: QuantileOutput) -> Curve:
     return _curve(system, LEVELS, system.levels, made, labels, references=lines)
 
 
-def by_size(system: QuantileOutput, kind: str, share: float, series: str = "") -> Curve:
+def conditional_coverage_curve(
+    system: QuantileOutput, kind: str, share: float, series: str = ""
+) -> Curve:
     """The coverage of a central interval in bins of equally many rows, by the prediction (the
     median, or else the middle of the interval) or by the truth."""
     x = system.truth
@@ -105,14 +107,14 @@ register_chart(
         explanation="Below the line truth exceeds the quantile more often than it should, above it "
         "less often.",
         of="quantiles",
-        curve=by_level,
+        curve=level_curve,
     ),
     CurveChart(
         name="coverage given prediction",
         title="Coverage of intervals by prediction",
         explanation=f"{_SHARES} They should lie on the line whatever is predicted.",
         of="quantiles",
-        plan=partial(_by_share, "coverage given prediction"),
+        plan=partial(_coverage_curves, "coverage given prediction"),
         series_name="interval",
     ),
     CurveChart(
@@ -121,7 +123,7 @@ register_chart(
         explanation=f"{_SHARES} Even the best intervals hold the smallest and the largest truth "
         "less often than other values.",
         of="quantiles",
-        plan=partial(_by_share, "coverage given truth"),
+        plan=partial(_coverage_curves, "coverage given truth"),
         series_name="interval",
     ),
 )

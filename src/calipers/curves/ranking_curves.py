@@ -105,7 +105,7 @@ class CutoffCurves(MeanCurves):
     def _made(self) -> tuple[Curve, ...]:
         from calipers.results import Curve
 
-        measures = at_ranks(self.measure)
+        measures = measures_by_rank(self.measure)
         x, made = np.arange(1.0, len(measures) + 1), []
         name = self._named
         constant = self._means(self._columns(None))
@@ -134,7 +134,7 @@ class CutoffCurves(MeanCurves):
         return list((table if self.kept is None else table[self.kept]).T)
 
 
-def at_ranks(measure: Measure) -> list[Measure]:
+def measures_by_rank(measure: Measure) -> list[Measure]:
     """A measure with a cutoff at each of the first ranks."""
     own, deepest = measure.parameters, max(DEEPEST, measure.parameters["cutoff"])
     return [measure.definition.bind({**own, "cutoff": k}) for k in range(1, deepest + 1)]
@@ -230,7 +230,7 @@ class RankCurves(MeanCurves):
             x = self._means(recalls)
             along = {"x_label": "Mean recall", "threshold": places, "at": "rank"}
         if at == "ranks" and interpolated:
-            precisions = [_interpolated(ranking, recall, self.rel) for recall in recalls]
+            precisions = [_interpolated_precisions(ranking, recall, self.rel) for recall in recalls]
         else:
             precisions = [_precision(measure, ranking) for measure in measures]
         return Curve(
@@ -252,7 +252,7 @@ def _precision(measure: Measure, ranking: JudgedRankings) -> FloatArray:
     return np.where(ends, 0.0, measure.apply(ranking))
 
 
-def _interpolated(ranking: JudgedRankings, recall: FloatArray, rel: int) -> FloatArray:
+def _interpolated_precisions(ranking: JudgedRankings, recall: FloatArray, rel: int) -> FloatArray:
     """The formula of IPrec at a recall that differs from topic to topic."""
     precision = interpolated_precision(ranking, recall=recall, rel=rel)  # type: ignore[arg-type]
     return np.where(np.isnan(recall), np.nan, precision)
@@ -284,12 +284,14 @@ def select_topics(
     else:
         named = (asked,) if isinstance(asked, str) else map(str, asked)
         known = set(next(iter(rankings.values())).topics)
-        topics = tuple(dict.fromkeys(topic for name in named for topic in _several(name, known)))
+        topics = tuple(
+            dict.fromkeys(topic for name in named for topic in _split_topics(name, known))
+        )
     _check(topics, rankings, rel, collection)
     return topics
 
 
-def _several(name: str, known: Collection[str]) -> list[str]:
+def _split_topics(name: str, known: Collection[str]) -> list[str]:
     """The topics between commas, unless a topic has that name."""
     return [name] if name in known else name.split(",")
 
@@ -300,7 +302,7 @@ def _check(
     """That each of these topics has curves."""
     for name, ranking in rankings.items():
         for topic in topics:
-            one = _only(ranking, topic)
+            one = _select_topic(ranking, topic)
             if not one.relevant(rel)[0]:
                 raise InputError(f"topic {topic!r} has no relevant document")
             if collection is not None:
@@ -319,9 +321,9 @@ def topic_curve(
 ) -> Curve:
     """The curve of a run on a topic; ``kind`` is a key of :data:`OF_TOPICS`."""
     _check([topic], {system: ranking}, rel, collection if kind == "ROC" else None)
-    one = _only(ranking, topic)
+    one = _select_topic(ranking, topic)
     ranks = np.arange(1, int(one.retrieved[0]) + 1)
-    recall = _along(one, "R", ranks, rel=rel)
+    recall = _values_by_rank(one, "R", ranks, rel=rel)
     labels = ("Recall", "Precision")
     if kind == "ROC":
         assert collection is not None
@@ -329,12 +331,12 @@ def topic_curve(
         y = np.concatenate([[0.0], recall, [1.0]])
         at, labels = np.array([0, *ranks, collection], np.float64), ("Fall-out", "Recall")
     elif kind == "PR":
-        x, y, at = recall, _along(one, "P", ranks, rel=rel), ranks.astype(np.float64)
+        x, y, at = recall, _values_by_rank(one, "P", ranks, rel=rel), ranks.astype(np.float64)
     else:
         x, first = np.unique(recall, return_index=True)
         # Down to a recall of 0 the precision holds that is the highest of all.
         x, at = np.append(0.0, x[x > 0]), np.append(0.0, ranks[first][x > 0])
-        y = np.array([_interpolated_at(one, r, rel) for r in x])
+        y = np.array([_precision_at_recall(one, r, rel) for r in x])
     return Curve(
         system=system,
         kind=OF_TOPICS[kind],
@@ -373,13 +375,15 @@ def available_kinds(collection: int | None) -> list[str]:
     return [kind for kind in OF_TOPICS if kind != "ROC" or collection is not None]
 
 
-def _only(ranking: JudgedRankings, topic: str) -> JudgedRankings:
+def _select_topic(ranking: JudgedRankings, topic: str) -> JudgedRankings:
     if topic not in ranking.topics:
         raise InputError(f"no topic {topic!r}; {did_you_mean(topic, ranking.topics)}")
     return ranking.take(np.array([ranking.topics.index(topic)]))
 
 
-def _along(ranking: JudgedRankings, name: str, ranks: Any, **parameters: Any) -> FloatArray:
+def _values_by_rank(
+    ranking: JudgedRankings, name: str, ranks: Any, **parameters: Any
+) -> FloatArray:
     """A measure with a cutoff at each rank."""
     of = get_definition("retrieval", name)
     measures = (of.bind({"cutoff": int(rank), **parameters}) for rank in ranks)
@@ -391,7 +395,7 @@ def _fallouts(
 ) -> FloatArray:
     """The fall-out at each rank."""
     ranks = range(1, int(ranking.retrieved[0]) + 1)
-    made = _along(ranking, "fallout", ranks, rel=rel, collection=collection)
+    made = _values_by_rank(ranking, "fallout", ranks, rel=rel, collection=collection)
     if np.isnan(made).any() or ranking.relevant(rel)[0] >= collection:
         raise InputError(
             f"collection is {collection}, fewer documents than run and judgments name on topic "
@@ -400,7 +404,7 @@ def _fallouts(
     return made
 
 
-def _interpolated_at(ranking: JudgedRankings, recall: float, rel: int) -> float:
+def _precision_at_recall(ranking: JudgedRankings, recall: float, rel: int) -> float:
     """The highest precision at any rank by which this recall is reached."""
     made = interpolated_precision(ranking, recall=np.array([recall]), rel=rel)  # type: ignore[arg-type]
     return float(made[0])

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.curves.ranking_curves import MEANS, OF_TOPICS
-from calipers.report.figures.curves import CurveChart, leading
+from calipers.report.figures.curves import CurveChart, leading_curves
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.registry import register_chart
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import shorten_name
-from calipers.results import Curve, Evaluation, kinds_in, of_kinds
+from calipers.results import Curve, Evaluation, curve_kinds, select_kinds
 from calipers.statistics import FloatArray, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
@@ -54,13 +54,13 @@ class _TopicChart(CurveChart):
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
         """Its figures of an evaluation, one a topic."""
-        if self.name not in kinds_in(evaluation.curves):
+        if self.name not in curve_kinds(evaluation.curves):
             return
-        found = of_kinds(evaluation.curves, {self.name})
+        found = select_kinds(evaluation.curves, {self.name})
         by_topic = group_by((c for c in found if len(c.x)), lambda c: c.series)
         for topic, curves in by_topic.items():
             own = [simplify_line(replace(c, series="")) for c in curves]
-            shown, of = leading(evaluation, own)
+            shown, of = leading_curves(evaluation, own)
             figure = self.figure(shown, evaluation.systems)
             yield replace(
                 figure,
@@ -78,7 +78,7 @@ def simplify_line(curve: Curve) -> Curve:
     the same; of more than :data:`MOST` those that make its outline."""
     if len(curve) < 3:
         return curve
-    kept = np.flatnonzero(_turns(curve.x, curve.y))
+    kept = np.flatnonzero(_is_corner(curve.x, curve.y))
     if len(kept) > MOST:
         kept = kept[_outline(curve.x[kept], curve.y[kept])]
     if len(kept) == len(curve):
@@ -87,15 +87,15 @@ def simplify_line(curve: Curve) -> Curve:
     return replace(curve, x=curve.x[kept], y=curve.y[kept], threshold=at)
 
 
-def _turns(x: FloatArray, y: FloatArray) -> BoolArray:
+def _is_corner(x: FloatArray, y: FloatArray) -> BoolArray:
     """Whether each point is an end, or does not lie on the line of its neighbours along an axis."""
     level = np.diff(y) == 0
     upright = np.diff(x) == 0
-    between = (level[:-1] & level[1:]) | (upright[:-1] & upright[1:] & _onwards(y))
+    between = (level[:-1] & level[1:]) | (upright[:-1] & upright[1:] & _is_continuing(y))
     return np.concatenate([[True], ~between, [True]])
 
 
-def _onwards(y: FloatArray) -> BoolArray:
+def _is_continuing(y: FloatArray) -> BoolArray:
     """Whether the line goes on in its direction, rather than turning back on itself."""
     step = np.sign(np.diff(y))
     return np.asarray(step[:-1] * step[1:] >= 0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calipers.curves.construction import empty_band, make_curve
-from calipers.curves.score_curves import rates_of, series_name
+from calipers.curves.score_curves import roc_rates, series_name
 from calipers.curves.score_data import GRID, ScoreData, make_band, make_score_curve
 from calipers.inference import policy
 from calipers.inference.bands import precision_limits
@@ -37,7 +37,7 @@ def roc_curve(scored: ScoreData) -> Curve:
 def roc_point(system: Any, label: str | None = None) -> Curve:
     """FPR and TPR of predicted labels, of two classes or of one of several against the rest, each
     with the interval that a table has; no point where either is undefined."""
-    readings = [system.reading(measure) for measure in rates_of(label)]
+    readings = [system.reading(measure) for measure in roc_rates(label)]
     made = [policy.interval(reading) for reading in readings]
     rates = np.array([[reading.value] for reading in readings])
     x, y = rates if np.isfinite(rates).all() else rates[:, :0]

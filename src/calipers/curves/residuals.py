@@ -23,7 +23,7 @@ from calipers.report.figures.registry import register_chart
 from calipers.report.figures.vega import Spec, json_number, sample_evenly
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import shorten_name, unique_labels
-from calipers.results import Curve, Evaluation, kinds_in, of_kinds
+from calipers.results import Curve, Evaluation, curve_kinds, select_kinds
 from calipers.statistics import Moments
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _histogram(
 # --- Means given a number -------------------------------------------------------------------------
 
 
-def conditional(system: RegressionOutput, kind: str) -> Curve:
+def binned_means(system: RegressionOutput, kind: str) -> Curve:
     """The mean of a number in bins of another of equally many rows, with Student's limits; of
     rows in clusters by these."""
     of, _, given = kind.partition(" given ")
@@ -226,23 +226,23 @@ class _ResidualChart(CurveChart):
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
         """Its figures of an evaluation, one an output."""
-        if self.name not in kinds_in(evaluation.curves):
+        if self.name not in curve_kinds(evaluation.curves):
             return
-        found = group_by(of_kinds(evaluation.curves, {self.name}), lambda c: c.output)
-        spread = group_by(of_kinds(evaluation.curves, set(self.needs)), lambda c: c.output)
+        found = group_by(select_kinds(evaluation.curves, {self.name}), lambda c: c.output)
+        spread = group_by(select_kinds(evaluation.curves, set(self.needs)), lambda c: c.output)
         for output, own in list(found.items())[:_MOST_OUTPUTS]:
             drawn = [c for c in own if len(c.x)]
             if drawn:
                 figure = _figure(self, drawn, spread.get(output, []), evaluation.systems)
-                yield _of_several(figure, output, len(found)) if output else figure
+                yield _add_output_selector(figure, output, len(found)) if output else figure
 
 
-def _given(kind: str) -> str:
+def _conditioning_name(kind: str) -> str:
     """What the means of a kind are given."""
     return kind.partition(" given ")[2]
 
 
-def _of_several(figure: Figure, output: str, of: int) -> Figure:
+def _add_output_selector(figure: Figure, output: str, of: int) -> Figure:
     """The figure of one of so many outputs, of which the reader chooses."""
     some = f"Of the first {_MOST_OUTPUTS} of {of} outputs." if of > _MOST_OUTPUTS else ""
     return replace(
@@ -271,7 +271,9 @@ def _figure(
         kind=kind,
         label=f"{chart.title}: {first.y_label} against {first.x_label}"
         + (f", for {who}." if who else "."),
-        caption=" ".join(filter(None, [chart.explanation, *_bands(curves), *_below(kind, spread)])),
+        caption=" ".join(
+            filter(None, [chart.explanation, *_bands(curves), *_histogram_caption(kind, spread)])
+        ),
         spec=_spec(kind, curves, spread, systems),
         head=("system", first.x_label, first.y_label),
         rows=tuple(rows),
@@ -286,9 +288,9 @@ def _bands(curves: Sequence[Curve]) -> Iterator[str]:
         yield f"Shaded: where {level} of all normal samples of this size around 0 lie as a whole."
 
 
-def _below(kind: str, spread: Sequence[Curve]) -> Iterator[str]:
+def _histogram_caption(kind: str, spread: Sequence[Curve]) -> Iterator[str]:
     if spread:
-        yield f"Below: how often each {_given(kind)} occurs."
+        yield f"Below: how often each {_conditioning_name(kind)} occurs."
 
 
 def _spec(
@@ -297,28 +299,30 @@ def _spec(
     if kind in (RESIDUALS, VALUES):
         keys = [c.series or c.system for c in curves]
         made = histograms.panel(curves, unique_labels(keys, vega.LABEL), 260, legend=True)
-        return vega.whole(**made)
+        return vega.assemble_spec(**made)
     upper = curve_chart(curves, [s for s in systems if s in {c.system for c in curves}])
     if kind == QUANTILES or not spread:
         return upper
     upper["height"] = 260
-    return _over(kind, upper, spread, systems)
+    return _stack_charts(kind, upper, spread, systems)
 
 
-def _over(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequence[str]) -> Spec:
+def _stack_charts(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequence[str]) -> Spec:
     """A chart over the histogram of what is given."""
     # The truth comes last, whatever a system is called.
-    given = spread[-1:] if _given(kind) == "truth" else spread[:-1]
+    given = spread[-1:] if _conditioning_name(kind) == "truth" else spread[:-1]
     ends = [json_number(v) or 0.0 for v in (float(given[0].x[0]), float(given[0].x[-1]))]
     for part in upper["layer"]:
         if "x" in part["encoding"]:
             scale = {"domain": ends, "nice": False}
             part["encoding"]["x"] = {**part["encoding"]["x"], "scale": scale}
     names = {c.series or c.system: c.series or c.system for c in given}
-    only = "currentColor" if _given(kind) == "truth" else vega.PALETTE[0]
+    only = "currentColor" if _conditioning_name(kind) == "truth" else vega.PALETTE[0]
     lower = histograms.panel(given, names, 70, domain=ends, only=only)
-    lower["encoding"]["x"]["title"] = "Truth" if _given(kind) == "truth" else "Prediction"
-    return histograms.under(upper, [lower])
+    lower["encoding"]["x"]["title"] = (
+        "Truth" if _conditioning_name(kind) == "truth" else "Prediction"
+    )
+    return histograms.stack_panels(upper, [lower])
 
 
 def _given_chart(name: str, title: str, explanation: str) -> CurveChart:
@@ -327,7 +331,7 @@ def _given_chart(name: str, title: str, explanation: str) -> CurveChart:
         title=title,
         explanation=f"Means of bins of equally many rows. {explanation}",
         of="numbers",
-        curve=partial(conditional, kind=name),
+        curve=partial(binned_means, kind=name),
         needs=(VALUES,),
     )
 

@@ -113,7 +113,7 @@ def series_name(label: str | None) -> str:
     return "" if label is None else label or "''"
 
 
-def rates_of(label: str | None) -> list[Measure]:
+def roc_rates(label: str | None) -> list[Measure]:
     """The coordinates of a point of the ROC plane."""
     return [replace(parse(name, "counts"), label=label) for name in ("FPR", "recall")]
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calipers.caching import cached_property
 from calipers.curves.construction import empty_band
-from calipers.inference.bands import ThresholdReplicates, pointwise, roc_limits
+from calipers.inference.bands import ThresholdReplicates, pointwise_band, roc_limits
 from calipers.inference.score_bootstrap import RankedRows, ranked_rows
 from calipers.inference.settings import Settings
 from calipers.measures.counts import false_positive_rate, recall
@@ -212,7 +212,7 @@ def make_band(
     band: dict[str, Any] = {"band_x": grid, "low": np.full(len(grid), np.nan)}
     band["high"] = band["low"]
     if not pointless:
-        band["low"], band["high"] = pointwise(drawn(), settings.level)
+        band["low"], band["high"] = pointwise_band(drawn(), settings.level)
         band["method"] = scored.bootstrap
     if scored.independent and limits is not None:
         fpr, tpr = scored.along(false_positive_rate), scored.along(recall)

@@ -11,7 +11,7 @@ from calipers.curves.score_data import ScoreData, make_score_curve
 from calipers.measures import parse
 from calipers.report import numbers
 from calipers.report.figures import vega
-from calipers.report.figures.curve_chart import curve_chart, cut_layer, unsorted
+from calipers.report.figures.curve_chart import curve_chart, cut_layer, keep_data_order
 from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.figure import Numbers
 from calipers.report.figures.registry import register_chart
@@ -146,11 +146,13 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
     stroke = vega.nominal("color", scale=None)
     layers = [
         vega.layer(bars, bar, x=x, y=y, **ends, color=area, tooltip=tips),
-        vega.layer(outlines, line, x=unsorted(x), y=y, detail=vega.category("name"), stroke=stroke),
+        vega.layer(
+            outlines, line, x=keep_data_order(x), y=y, detail=vega.category("name"), stroke=stroke
+        ),
     ]
     if split and domain[0] <= negative.cut <= domain[1]:
         layers.append(cut_layer(negative.cut, x))
-    return vega.whole(width=400, height=260, layer=layers)
+    return vega.assemble_spec(width=400, height=260, layer=layers)
 
 
 #: Pale for what is right, strong for errors: of the negatives, and of the positives.

@@ -25,14 +25,14 @@ WEIGHTS = (1e-60, 1e60)
 LEAST_SHARE = 1e-12
 
 
-def as_array(values: Any, what: str) -> Array:
+def to_array(values: Any, what: str) -> Array:
     """One column as a NumPy array without missing values: from NumPy, lists, anything with
     ``__array__`` or DLPack, pandas, polars or Arrow."""
     check_column(values, what)
     missing = np.flatnonzero(null_mask(values))
     if len(missing):
         raise report_missing(what, missing, len(values))
-    array = _converted(values, what)
+    array = _to_numpy(values, what)
     if array.ndim != 1:
         scores = "; a number for each class is given as score= or probability="
         raise InputError(
@@ -41,7 +41,7 @@ def as_array(values: Any, what: str) -> Array:
         )
     if len(array) == 0:
         raise InputError(f"{what}: is empty")
-    absent = np.flatnonzero(_absent(array))
+    absent = np.flatnonzero(_null_or_masked(array))
     if len(absent):
         raise report_missing(what, absent, len(array))
     return np.asarray(array)
@@ -74,15 +74,15 @@ def column_names(values: Any) -> list[Any]:
 def missing_mask(values: Any, what: str) -> npt.NDArray[np.bool_]:
     """Which rows of a column (or of a table of columns) have no value: null, None or NaN."""
     told = np.asarray(null_mask(values))
-    array = _converted(values, what)
+    array = _to_numpy(values, what)
     missing = np.zeros(array.shape, bool) if told.ndim == 1 and not len(told) else told
-    missing = missing | _absent(array)
+    missing = missing | _null_or_masked(array)
     if array.dtype.kind == "f":
         missing = missing | np.isnan(np.asarray(array))
     return np.asarray(missing.any(axis=1) if missing.ndim == 2 else missing, bool)
 
 
-def _absent(array: Array) -> npt.NDArray[np.bool_]:
+def _null_or_masked(array: Array) -> npt.NDArray[np.bool_]:
     """Which values of an array are masked, or are objects that stand for a missing value."""
     absent = np.zeros(array.shape, bool)
     # A plain array is none, which is told without importing `numpy.ma`.
@@ -116,7 +116,7 @@ def take_rows(values: Any, rows: npt.NDArray[np.intp]) -> Any:
         values = values.dictionary_encode()  # of views Arrow takes no rows
     if module in ("pyarrow", "pandas"):
         return values.take(rows)
-    return (values if module == "polars" else _converted(values, "column"))[rows]
+    return (values if module == "polars" else _to_numpy(values, "column"))[rows]
 
 
 def report_missing(what: str, rows: npt.NDArray[np.intp], of: int) -> InputError:
@@ -156,12 +156,12 @@ def from_arrow(array: Any) -> Array:
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
-def _converted(values: Any, what: str) -> Array:
+def _to_numpy(values: Any, what: str) -> Array:
     """As an array of NumPy; one that is masked stays so."""
     if isinstance(values, np.ndarray):
         return values
     try:
-        array = _by_protocol(values)
+        array = _from_protocol(values)
     except MemoryError:
         raise
     except Exception as error:  # whatever its own method raises: a tensor on a GPU, say
@@ -170,21 +170,21 @@ def _converted(values: Any, what: str) -> Array:
             f"{what}: {format_value(values)} could not be turned into an array; "
             f"{type(error).__name__}: {why}"
         ) from error
-    return _of_iterable(values, what) if array is None else array
+    return _from_iterable(values, what) if array is None else array
 
 
-def _by_protocol(values: Any) -> Array | None:
+def _from_protocol(values: Any) -> Array | None:
     """The array of what says itself how it becomes one; None of what does not."""
     if hasattr(values, "to_numpy"):  # pandas, polars, Arrow
         if type(values).__module__.startswith("pyarrow"):
             if hasattr(values, "combine_chunks"):  # a chunked array
                 values = values.combine_chunks()
-            return from_arrow(_decoded(values))
+            return from_arrow(_decode_dictionary(values))
         return np.asarray(values.to_numpy())
     if hasattr(values, "__arrow_c_array__"):
         import pyarrow as pa
 
-        return from_arrow(_decoded(pa.array(values)))
+        return from_arrow(_decode_dictionary(pa.array(values)))
     if hasattr(values, "__array__"):
         array: Array = np.asanyarray(values)
         return array
@@ -193,7 +193,7 @@ def _by_protocol(values: Any) -> Array | None:
     return None
 
 
-def _of_iterable(values: Any, what: str) -> Array:
+def _from_iterable(values: Any, what: str) -> Array:
     """The array of a list, or of what can be listed."""
     unordered = isinstance(values, str | bytes | set | frozenset | Mapping)
     if isinstance(values, Mapping) and len(values) == 1:
@@ -206,12 +206,12 @@ def _of_iterable(values: Any, what: str) -> Array:
     if unordered or not hasattr(values, "__iter__"):
         raise InputError(f"{what}: {format_value(values)} is no column of values")
     try:
-        return _of_list(list(values))
+        return _from_list(list(values))
     except ValueError:
         raise InputError(f"{what}: rows differ in length, expected one value per row") from None
 
 
-def _of_list(values: list[Any]) -> Array:
+def _from_list(values: list[Any]) -> Array:
     """A list as an array. What is masked is missing; beside text, numbers stay what they are, so
     that NaN does not become the text "nan"."""
     kinds = set(map(type, values))
@@ -224,44 +224,44 @@ def _of_list(values: list[Any]) -> Array:
     return np.array(values)
 
 
-def _decoded(array: Any) -> Any:
+def _decode_dictionary(array: Any) -> Any:
     """Arrow's dictionary-encoded values as what they stand for."""
     import pyarrow as pa
 
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def as_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+def to_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     """Finite numbers; float32 stays float32."""
     array = _numbers(values, what)
-    if not _within(array, np.inf):
+    if not _is_within(array, np.inf):
         _refuse(array, ~np.isfinite(array), what, "expected finite numbers")
     return array
 
 
 def _numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     """Numbers that may be infinite, or NaN."""
-    array = as_array(values, what)
+    array = to_array(values, what)
     if array.dtype.kind not in "fiubO":
         raise InputError(f"{what}: holds {format_value(array[0])} in row 0, expected numbers")
     if array.dtype not in (np.float32, np.float64):
-        array = _as_floats(array, what)
+        array = _to_floats(array, what)
     return array
 
 
-def _within(array: Array, most: float) -> bool:
+def _is_within(array: Array, most: float) -> bool:
     """Whether all numbers are smaller in size; NaN is not."""
     return not array.size or (float(array.min()) > -most and float(array.max()) < most)
 
 
-def _as_floats(array: Array, what: str) -> Floats:
+def _to_floats(array: Array, what: str) -> Floats:
     """Numbers of another type, or objects that are numbers, NaN where one is missing. Text that
     looks like a number is none."""
     if array.dtype.kind != "O":
         with np.errstate(over="ignore"):  # what is too large is infinite, and refused as such
             return array.astype(np.float64)
     values = array.ravel().tolist()
-    numbers = [as_number(value) for value in values]
+    numbers = [to_number(value) for value in values]
     if None in numbers:
         place = numbers.index(None)
         row = place // (array.size // len(array))
@@ -271,7 +271,7 @@ def _as_floats(array: Array, what: str) -> Floats:
     return np.array(numbers, np.float64).reshape(array.shape)
 
 
-def as_number(value: Any) -> float | None:
+def to_number(value: Any) -> float | None:
     """An object as a number; None of what is none."""
     if is_missing(value):
         return float("nan")
@@ -281,36 +281,36 @@ def as_number(value: Any) -> float | None:
         return None
 
 
-def table_of(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+def to_matrix(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     """Numbers in rows and columns, NaN where one is missing."""
-    table = _converted(values, what)
+    table = _to_numpy(values, what)
     if table.dtype.kind not in "fiubO":
         first = format_value(table.flat[0]) if table.size else "nothing"
         raise InputError(f"{what}: holds {first}, expected a table of numbers")
     if isinstance(table, np.ma.MaskedArray):
         table = np.ma.filled(table.astype(np.float64), np.nan)
-    return table if table.dtype in (np.float32, np.float64) else _as_floats(table, what)
+    return table if table.dtype in (np.float32, np.float64) else _to_floats(table, what)
 
 
-def as_probabilities(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+def to_probabilities(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     """Numbers between 0 and 1."""
-    array = as_numbers(values, what)
+    array = to_numbers(values, what)
     _refuse(array, (array < 0) | (array > 1), what, "expected probabilities between 0 and 1")
     return array
 
 
-def as_quantities(values: Any, what: str, *, own: bool = True) -> Floats:
+def to_quantities(values: Any, what: str, *, own: bool = True) -> Floats:
     """Numbers that are added up and squared: finite, and no larger than :data:`LARGEST`; in what
     was given where that will do, or in an array of their ``own``, which nobody else changes."""
     array = _numbers(values, what)
-    if not _within(array, LARGEST):
+    if not _is_within(array, LARGEST):
         _refuse(array, ~np.isfinite(array), what, "expected finite numbers")
         expected = f"numbers from -{LARGEST:g} to {LARGEST:g}, whose squares can be added up"
         _refuse(array, np.abs(array) > LARGEST, what, f"expected {expected}")
     return array.astype(np.float64, copy=own)
 
 
-def as_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np.float64] | None:
+def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np.float64] | None:
     """Weights of zero or more that are not all zero; None when all are equal, for weights count
     relative to each other, so that equal ones say nothing, and 1 where they are equal but for rows
     of 0. Of a ``batch`` of the rows None when all are one, as those of other batches may differ.
@@ -321,7 +321,7 @@ def as_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np
     """
     if values is None:
         return None
-    weight = as_numbers(values, "weight").astype(np.float64)
+    weight = to_numbers(values, "weight").astype(np.float64)
     check_length(weight, rows, "weight")
     for wrong, expected in wrong_weights(weight):
         _refuse(weight, wrong, "weight", expected)

@@ -168,7 +168,7 @@ class FeatherSource(FileSource):
         import pyarrow as pa
         from pyarrow import ipc
 
-        options = ipc.IpcReadOptions(included_fields=places(self.schema, schema))
+        options = ipc.IpcReadOptions(included_fields=column_indices(self.schema, schema))
         with pa.OSFile(self.name) as file, ipc.open_file(file, options=options) as reader:
             for number in range(reader.num_record_batches):
                 yield self.name, reader.get_batch(number)
@@ -178,7 +178,7 @@ class FeatherSource(FileSource):
         return fixed_size(self.schema, columns, self.rows or 0)
 
 
-def places(schema: pa.Schema, wanted: pa.Schema) -> list[int]:
+def column_indices(schema: pa.Schema, wanted: pa.Schema) -> list[int]:
     """Where the wanted columns stand, in their order there."""
     return sorted(schema.get_field_index(name) for name in wanted.names)
 
@@ -336,7 +336,7 @@ class TextFormat:
         longer than ``HEAD``."""
         import pyarrow as pa
 
-        with _lent(self._checked(io.BytesIO(head))) as lent, self._errors():
+        with _lend_stream(self._checked(io.BytesIO(head))) as lent, self._errors():
             found = self._open(lent, HEAD, None).schema
         self.names = found.names
         return pa.schema([field.with_type(self._type(field)) for field in found])
@@ -350,7 +350,7 @@ class TextFormat:
 
     def batches(self, stream: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The rows of a text, with columns of these types."""
-        with _lent(self._checked(stream)) as lent, self._errors():
+        with _lend_stream(self._checked(stream)) as lent, self._errors():
             yield from self._open(lent, BLOCK, schema)
 
     def _checked(self, stream: Any) -> Any:
@@ -518,7 +518,7 @@ class TextStream(BatchSource):
 
 
 @contextmanager
-def _lent(stream: Any) -> Iterator[_Lent]:
+def _lend_stream(stream: Any) -> Iterator[_Lent]:
     """A stream that threads of Arrow read, and may still read after its reader is gone.
 
     An interpreter that ends meanwhile would end badly. So whoever leaves waits until no thread has

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_probabilities, check_length, is_missing
+from calipers.data.arrays import check_length, is_missing, to_probabilities
 from calipers.data.class_labels import (
     ClassLabels,
     EncodedLabels,
@@ -191,7 +191,7 @@ def positive_probability(
 ) -> npt.NDArray[np.floating[Any]]:
     """The probability of the positive class: a column of it, or a column for each class."""
     if not is_table(probability):
-        return as_probabilities(probability, what)
+        return to_probabilities(probability, what)
     any_class = np.zeros(len(labels.positive), np.intp)
     table = probability_matrix(probability, ClassLabels(labels.classes, any_class), what)[0]
     return table[:, labels.classes.index(labels.names[1])]

@@ -10,14 +10,14 @@ import numpy as np
 
 from calipers.data.arrays import (
     Array,
-    as_array,
-    as_numbers,
     check_column,
     check_length,
     from_arrow,
     is_missing,
     null_mask,
     report_missing,
+    to_array,
+    to_numbers,
 )
 from calipers.data.errors import InputError, did_you_mean, find_duplicate, format_value
 
@@ -69,7 +69,7 @@ class ClassLabels:
                     + did_you_mean(name, self.names)
                 )
             to.append(found)
-        return _recoded(column.codes, to)
+        return _recode(column.codes, to)
 
 
 def label_name(label: Any) -> str:
@@ -100,7 +100,7 @@ def find_label(positions: Mapping[str, int], name: str) -> int | None:
     return positions.get(name, positions.get(_AS_NUMBER.get(name, name)))
 
 
-def _recoded(codes: Codes, to: Sequence[int]) -> Codes:
+def _recode(codes: Codes, to: Sequence[int]) -> Codes:
     if list(to) == list(range(len(to))):
         return codes
     return np.asarray(to, np.intp)[codes]
@@ -117,15 +117,15 @@ def encode_labels(values: Any, what: str) -> EncodedLabels:
     if isinstance(values, EncodedLabels):
         return values
     check_column(values, what)
-    column = _dictionary(values)
+    column = _encode_dictionary(values)
     if column is None:
-        array = as_array(values, what)
+        array = to_array(values, what)
         if array.dtype.kind == "f":
-            as_numbers(array, what)  # NaN is no class
+            to_numbers(array, what)  # NaN is no class
             array = array.astype(np.float64)
             whole = array.astype(np.int64) if np.abs(array).max() < 2**53 else array
             array = whole if (whole == array).all() else array
-        labels, codes = _distinct(array)
+        labels, codes = _find_distinct(array)
         ordered = False
     else:
         missing = np.flatnonzero(null_mask(values))
@@ -136,7 +136,7 @@ def encode_labels(values: Any, what: str) -> EncodedLabels:
         labels, codes = column.dictionary.to_pylist(), _indices(column)
         # The categories of polars' Enum have an order, which older versions do not hand on.
         ordered = column.type.ordered or str(getattr(values, "dtype", "")).startswith("Enum")
-    return _tidied(labels, codes, ordered=ordered)
+    return _drop_unused(labels, codes, ordered=ordered)
 
 
 def group_codes(values: Any, what: str) -> Array:
@@ -146,11 +146,11 @@ def group_codes(values: Any, what: str) -> Array:
     >>> group_codes(["b", "a", "b"], "cluster").tolist()
     [1, 0, 1]
     """
-    encoded = None if isinstance(values, np.ndarray | list) else _dictionary(values)
+    encoded = None if isinstance(values, np.ndarray | list) else _encode_dictionary(values)
     if encoded is None:
-        array = as_array(values, what)
+        array = to_array(values, what)
         if array.dtype.kind == "f":
-            as_numbers(array, what)  # NaN is no group
+            to_numbers(array, what)  # NaN is no group
         if array.dtype.kind not in "OVUS":
             return array
     found = encode_labels(values if encoded is None else encoded, what)
@@ -158,7 +158,7 @@ def group_codes(values: Any, what: str) -> Array:
     return np.asarray(place[found.codes])
 
 
-def _dictionary(values: Any) -> pa.DictionaryArray | None:
+def _encode_dictionary(values: Any) -> pa.DictionaryArray | None:
     """Categoricals and text of pandas, polars and Arrow, encoded by Arrow; None for the rest."""
     module = type(values).__module__.split(".")[0]
     if module in ("pandas", "polars") and not hasattr(values, "dtype"):  # a table
@@ -196,7 +196,7 @@ def _indices(column: pa.DictionaryArray) -> Codes:
     return np.asarray(from_arrow(column.indices), np.intp)
 
 
-def _distinct(array: Array) -> tuple[list[Any], Codes]:
+def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
     """The distinct values, in any order, and where each row's stands among them."""
     kind = array.dtype.kind
     if kind == "b":
@@ -226,7 +226,7 @@ def _distinct(array: Array) -> tuple[list[Any], Codes]:
         return list(position), np.array(codes, np.intp)
 
 
-def _tidied(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> EncodedLabels:
+def _drop_unused(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> EncodedLabels:
     """Without labels that do not occur, each name once, in their order."""
     occurs = np.bincount(codes, minlength=len(labels)) > 0
     by_name: dict[str, Any] = {}
@@ -236,7 +236,7 @@ def _tidied(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> EncodedLab
     kept = list(by_name.values()) if ordered else sort_labels(by_name.values())
     position = {label_name(label): at for at, label in enumerate(kept)}
     to = [position.get(label_name(label), 0) for label in labels]
-    return EncodedLabels(tuple(kept), _recoded(codes, to), ordered)
+    return EncodedLabels(tuple(kept), _recode(codes, to), ordered)
 
 
 def sort_labels(labels: Iterable[Any]) -> list[Any]:

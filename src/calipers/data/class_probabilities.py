@@ -9,12 +9,12 @@ import numpy as np
 
 from calipers.data.arrays import (
     Floats,
-    as_numbers,
     check_length,
     column_names,
     count_others,
     is_frame,
-    table_of,
+    to_matrix,
+    to_numbers,
 )
 from calipers.data.class_labels import ClassLabels, Codes, find_label, label_index, label_name
 from calipers.data.errors import InputError, did_you_mean, format_names
@@ -113,9 +113,9 @@ def probability_matrix(
     names, rows = classes.names, len(classes.codes)
     by_name = probability_columns(values)
     if by_name:
-        table = _of_columns(_matched(values, by_name, names, what), names, rows, what)
+        table = _from_columns(_match_columns(values, by_name, names, what), names, rows, what)
     else:
-        table = table_of(values, what)
+        table = to_matrix(values, what)
         if table.ndim != 2 or table.shape[1] != len(names):
             if table.ndim == 1:
                 raise _one_for_all("has one column", names, what)
@@ -161,7 +161,7 @@ def _one_for_all(has: str, names: Sequence[str], what: str) -> InputError:
     )
 
 
-def _matched(
+def _match_columns(
     table: Any, columns: Sequence[str], names: Sequence[str], what: str
 ) -> list[tuple[int, Any]]:
     """Each column of a dict or data frame with the position of its class."""
@@ -180,11 +180,11 @@ def _matched(
     return sorted(found.items(), key=lambda item: item[0])
 
 
-def _of_columns(
+def _from_columns(
     columns: list[tuple[int, Any]], names: Sequence[str], rows: int, what: str
 ) -> npt.NDArray[np.floating[Any]]:
     """A table of columns that come one by one."""
-    made = [(at, as_numbers(column, f"{what} of {names[at]!r}")) for at, column in columns]
+    made = [(at, to_numbers(column, f"{what} of {names[at]!r}")) for at, column in columns]
     for at, values in made:
         check_length(values, rows, f"{what} of {names[at]!r}")
     table = np.empty((rows, len(names)), np.result_type(*(v for _, v in made)), order="F")

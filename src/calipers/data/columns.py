@@ -16,7 +16,7 @@ from calipers.data.arrays import column_names, from_arrow, is_frame, missing_mas
 from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError, did_you_mean, format_first_names
 from calipers.data.multilabel import missing_lists
-from calipers.data.tables import as_arrow, column, combine_chunks, read_table
+from calipers.data.tables import column, combine_chunks, read_table, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,7 +105,7 @@ def collect_columns(
     if data is not None:
         table = _table(data, "data", partial(columns_read, (made, by)))
         join = None if by is None else _IdJoin(table, by, drop=missing == "drop", wide=wide)
-        made = {what: _resolved(values, table, what, join) for what, values in made.items()}
+        made = {what: _resolve(values, table, what, join) for what, values in made.items()}
         if join is not None and join.lost.any():
             left = np.flatnonzero(~join.lost)
             made = {what: take_rows(values, left) for what, values in made.items()}
@@ -114,7 +114,7 @@ def collect_columns(
     elif by is not None:
         raise InputError("id names a column of data=, which is not given")
     if missing == "drop":
-        made, note, complete = _complete(made)
+        made, note, complete = _complete_rows(made)
         notes += note
         if complete is not None:
             left = complete if left is None else left[complete]
@@ -131,7 +131,7 @@ def file_origin(path: str) -> InputOrigin:
     return InputOrigin("table", path, bytes=size)
 
 
-def with_files(
+def add_files(
     inputs: Sequence[InputOrigin], data: Any, columns: Mapping[str, Any] = MappingProxyType({})
 ) -> list[InputOrigin]:
     """Inputs with the files that a table and the tables of columns are read from, each once."""
@@ -185,7 +185,7 @@ def _table(
     if isinstance(data, str | os.PathLike):
         return read_table(data, choose=choose)
     try:
-        return as_arrow(data)
+        return to_arrow(data)
     except InputError as error:
         if "is no source of judgments" in str(error):
             raise InputError(
@@ -195,15 +195,14 @@ def _table(
         raise InputError(f"{what}: {error}") from error.__cause__
 
 
-def _resolved(values: Any, table: pa.Table, what: str, join: _IdJoin | None) -> Any:
+def _resolve(values: Any, table: pa.Table, what: str, join: _IdJoin | None) -> Any:
     """Names of columns as what they stand for."""
     names = table.column_names
     if isinstance(values, str):
         return _columns(table, named_columns(values, names, "data"))
     if isinstance(values, Mapping):
         return {
-            name: _resolved(value, table, f"{what} {name!r}", join)
-            for name, value in values.items()
+            name: _resolve(value, table, f"{what} {name!r}", join) for name, value in values.items()
         }
     if isinstance(values, list | tuple) and values and isinstance(values[0], str):
         unknown = [name for name in values if not (name in names or name.endswith("*"))]
@@ -244,7 +243,7 @@ def named_columns(given: Any, names: Sequence[str], where: str) -> Any:
     if isinstance(given, list | tuple):
         return {system_name(name): named_columns(name, names, where) for name in given}
     if isinstance(given, str) and given not in names:
-        found = beginning(given, names)
+        found = match_prefix(given, names)
         if not found:
             start = given.removesuffix("*")
             no = f"column begins with {start!r}" if start != given else f"column {given!r}"
@@ -253,10 +252,10 @@ def named_columns(given: Any, names: Sequence[str], where: str) -> Any:
     return given
 
 
-def beginning(text: str, names: Sequence[str]) -> list[str]:
+def match_prefix(text: str, names: Sequence[str]) -> list[str]:
     """The columns that begin as a text with * says; none where it is the name of one.
 
-    >>> beginning("p_*", ["y", "p_a", "p_b"])
+    >>> match_prefix("p_*", ["y", "p_a", "p_b"])
     ['p_a', 'p_b']
     """
     if not text.endswith("*") or text in names:
@@ -287,9 +286,9 @@ class _IdJoin:
         if ids.null_count:
             row = int(np.argmax(from_arrow(ids.is_null())))
             raise InputError(f"{where}: {ids.null_count} ids are missing, the first in row {row}")
-        twice = _repeated(ids)
+        twice = _repeated_ids(ids)
         if len(twice):
-            raise InputError(f"{where}: {_several(twice, 'id')} there more than once")
+            raise InputError(f"{where}: {_format_ids(twice, 'id')} there more than once")
 
     def column(self, table: pa.Table, what: str) -> Any:
         """The values of another table, in the order of the first."""
@@ -303,16 +302,18 @@ class _IdJoin:
         ids, wanted = combine_chunks(table.column(self.by)), self.ids
         if ids.type != wanted.type:  # 7 of a CSV file is the id '7' of another table
             ids, wanted = pc.cast(ids, pa.string()), pc.cast(wanted, pa.string())
-        twice = _repeated(ids)
+        twice = _repeated_ids(ids)
         if not self.drop:
             self._refuse_twice(ids, what)
         found = pc.index_in(wanted, value_set=ids)
         absent = from_arrow(found.is_null())
         extra = pc.unique(ids.filter(pc.invert(pc.is_in(ids, value_set=wanted))))
         if not self.drop and absent.any():
-            raise InputError(f"{what}: {_several(wanted.filter(pa.array(absent)), 'id')} missing")
+            raise InputError(
+                f"{what}: {_format_ids(wanted.filter(pa.array(absent)), 'id')} missing"
+            )
         if not self.drop and len(extra):
-            raise InputError(f"{what}: {_several(extra, 'id')} there that data do not have")
+            raise InputError(f"{what}: {_format_ids(extra, 'id')} there that data do not have")
         if len(twice):
             absent |= from_arrow(pc.is_in(wanted, value_set=twice))
         for ids_of, said in (
@@ -320,7 +321,7 @@ class _IdJoin:
             (extra, "there that data do not have"),
         ):
             if len(ids_of):
-                self._said.append(f"{what}: {_several(ids_of, 'id')} {said}.")
+                self._said.append(f"{what}: {_format_ids(ids_of, 'id')} {said}.")
         self.lost |= absent
         taken = table.drop_columns([self.by]).take(pc.fill_null(found, 0))
         return _values(taken, what, self.wide)
@@ -335,7 +336,7 @@ class _IdJoin:
         ]
 
 
-def _repeated(ids: pa.Array) -> pa.Array:
+def _repeated_ids(ids: pa.Array) -> pa.Array:
     """The ids that stand more than once, in the order of their first row."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -346,7 +347,7 @@ def _repeated(ids: pa.Array) -> pa.Array:
     return counted.field("values").filter(pc.greater(counted.field("counts"), pa.scalar(1)))
 
 
-def _several(ids: Any, what: str) -> str:
+def _format_ids(ids: Any, what: str) -> str:
     """``the ids 'a', 'b', 'c' and 4 more are``."""
     named = format_first_names(ids.to_pylist())
     return f"the {what} {named} is" if len(ids) == 1 else f"the {what}s {named} are"
@@ -382,7 +383,7 @@ def _leaves(values: Any, what: str) -> Iterator[tuple[str, Any]]:
         yield what, values
 
 
-def _complete(
+def _complete_rows(
     columns: Mapping[str, Any],
 ) -> tuple[dict[str, Any], list[str], npt.NDArray[np.intp] | None]:
     """The rows of which no value is missing, what was left out and why, and which these are."""

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.arrays import (
-    as_array,
-    as_number,
     check_length,
     column_names,
     is_frame,
-    table_of,
     take_rows,
+    to_array,
+    to_matrix,
+    to_number,
 )
 from calipers.data.class_labels import (
     EncodedLabels,
@@ -67,10 +67,10 @@ def meaning(name: Any) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def of_header(name: Any) -> str | None:
+def parse_header(name: Any) -> str | None:
     r"""What the rows are by the header of their column, ``predicted\truth`` or ``actual``.
 
-    >>> of_header(r"predicted\truth"), of_header("truth / prediction"), of_header("cancer")
+    >>> parse_header(r"predicted\truth"), parse_header("truth / prediction"), parse_header("cancer")
     ('predicted', 'truth', None)
     """
     parts = _BETWEEN.split(str(name))
@@ -82,7 +82,7 @@ def of_header(name: Any) -> str | None:
 
 def names_both(name: Any) -> bool:
     """Whether a header names rows and columns, which only a matrix has."""
-    return len(_BETWEEN.split(str(name))) == 2 and of_header(name) is not None
+    return len(_BETWEEN.split(str(name))) == 2 and parse_header(name) is not None
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Square:
+class CountTable:
     """Counts by row and column, with what is known of both; ``where`` is what messages call it."""
 
     counts: npt.NDArray[np.float64]
@@ -120,7 +120,7 @@ class Square:
     columns: Axis
     where: str = "confusion"
 
-    def told(self) -> Square:
+    def told(self) -> CountTable:
         """With what the names of rows and columns tell, unless they tell the same of both, which
         then are names of classes as any others."""
         rows, columns = self.rows.told(), self.columns.told()
@@ -148,7 +148,7 @@ class Square:
             )
         return rows or own
 
-    def turned(self) -> Square:
+    def turned(self) -> CountTable:
         """The same with a row for each column."""
         return replace(self, counts=self.counts.T, rows=self.columns, columns=self.rows)
 
@@ -164,7 +164,7 @@ def check_rows(rows: Any, confusion: Any) -> None:
         raise InputError("rows= says what the rows of confusion= are, which is not given")
 
 
-def check_totals(square: Square) -> None:
+def check_totals(square: CountTable) -> None:
     """That no row or column is the sum of the others, as cross tables with margins have."""
     for axis, counts, what in (
         (square.rows, square.counts, "row"),
@@ -206,7 +206,7 @@ def _percent(share: float, digits: int = 0) -> str:
     return "undefined" if math.isnan(share) else f"{share:.{digits}%}"
 
 
-def in_order_of(square: Square) -> str:
+def class_order_note(square: CountTable) -> str:
     """What to know where rows and columns have names of their own, and belong together in their
     order; the classes are called as the truth calls them."""
     truth, said = square.rows.names or (), square.columns.names or ()
@@ -214,16 +214,16 @@ def in_order_of(square: Square) -> str:
     return f"confusion: predictions are taken in their order: {format_names(pairs)}."
 
 
-class Given(NamedTuple):
+class ConfusionColumns(NamedTuple):
     """The columns of an evaluation; where they are the cells of matrices, the system of each row,
     and what a reader has to know of the matrices."""
 
     columns: dict[str, Any]
-    systems: Systems | None = None
+    systems: SystemIndex | None = None
     notes: tuple[str, ...] = ()
 
 
-class Systems(NamedTuple):
+class SystemIndex(NamedTuple):
     """The systems by name, and which of them each row is of."""
 
     names: tuple[str, ...]
@@ -246,7 +246,7 @@ def columns_from_matrix(
     labels: Sequence[Any] | None,
     rows: str | None = None,
     positive: Any = None,
-) -> Given:
+) -> ConfusionColumns:
     """The columns of an evaluation; where a ``confusion`` is among them, its cells as rows that
     count. ``rows`` is what the rows of a matrix are."""
     check_rows(rows, columns["confusion"])
@@ -254,24 +254,24 @@ def columns_from_matrix(
     if columns["confusion"] is None:
         if others["truth"] is None:
             raise InputError("truth= is missing: the class of each row")
-        return Given(others)
+        return ConfusionColumns(others)
     for what in ("score", "probability", "count"):
         if others[what] is not None:
             raise InputError(f"confusion= says what is predicted, and how often: leave out {what}=")
     if others.get("time") is not None:
         raise InputError("time= is that of rows, of which a confusion matrix has none")
-    systems = _by_name(columns["confusion"])
+    systems = _matrices_by_name(columns["confusion"])
     classes = {what: others[what] for what in (TRUTH, PREDICTED)}
-    rows = _rows_named(classes, rows)
+    rows = _row_meaning(classes, rows)
     many = len(systems) > 1
     found = [
         _read(one, f"confusion {name!r}" if many else "confusion", classes, labels, rows, positive)
         for name, one in systems.items()
     ]
-    return _together(dict(zip(systems, found, strict=True)), others, rows or TRUTH)
+    return _stack_matrices(dict(zip(systems, found, strict=True)), others, rows or TRUTH)
 
 
-def _rows_named(classes: Mapping[str, Any], rows: str | None) -> str | None:
+def _row_meaning(classes: Mapping[str, Any], rows: str | None) -> str | None:
     """What rows are, where a column names the class of each."""
     given = [what for what, values in classes.items() if values is not None]
     if len(given) == 2:
@@ -291,7 +291,9 @@ def _rows_named(classes: Mapping[str, Any], rows: str | None) -> str | None:
     return given[0] if given else rows
 
 
-def _together(found: Mapping[str | None, Matrix], others: dict[str, Any], rows: str) -> Given:
+def _stack_matrices(
+    found: Mapping[str | None, Matrix], others: dict[str, Any], rows: str
+) -> ConfusionColumns:
     """The cells of all matrices, one after the other, as rows that count."""
     names: list[str] = []
     for name, one in found.items():
@@ -336,17 +338,23 @@ def _together(found: Mapping[str | None, Matrix], others: dict[str, Any], rows: 
         "count": np.concatenate(counts),
     }
     notes = tuple(dict.fromkeys(one.note for one in found.values() if one.note))
-    return Given(made, Systems(tuple(map(str, found)), np.concatenate(systems)), notes)
+    return ConfusionColumns(
+        made, SystemIndex(tuple(map(str, found)), np.concatenate(systems)), notes
+    )
 
 
 # --- Which matrices there are ---------------------------------------------------------------------
 
 
-def _by_name(given: Any) -> dict[str | None, Any]:
+def _matrices_by_name(given: Any) -> dict[str | None, Any]:
     """The matrices by the names of their systems; without one where there is none."""
     if isinstance(given, Mapping) and not given:
         raise InputError("confusion: an empty dict, expected a matrix")
-    if isinstance(given, Mapping) and not _nested(given) and all(map(_is_matrix, given.values())):
+    if (
+        isinstance(given, Mapping)
+        and not _is_nested(given)
+        and all(map(_is_matrix, given.values()))
+    ):
         named: dict[str | None, Any] = {str(name): of for name, of in given.items()}
         if len(named) < len(given):
             raise InputError(
@@ -355,8 +363,8 @@ def _by_name(given: Any) -> dict[str | None, Any]:
         return named
     if not _is_matrix(given):
         raise InputError("confusion: is no table, expected a column of counts for each class")
-    if isinstance(given, Mapping) or (is_frame(given) and not isinstance(given, Square)):
-        return _by_column(given)
+    if isinstance(given, Mapping) or (is_frame(given) and not isinstance(given, CountTable)):
+        return _split_by_column(given)
     return {None: given}
 
 
@@ -364,22 +372,22 @@ def _is_matrix(values: Any) -> bool:
     """Whether it has rows and columns."""
     if isinstance(values, list | tuple):
         return bool(values) and hasattr(values[0], "__len__") and not isinstance(values[0], str)
-    if isinstance(values, Mapping | Square) or is_frame(values):
+    if isinstance(values, Mapping | CountTable) or is_frame(values):
         return True
     return getattr(values, "ndim", 1) == 2
 
 
-def _nested(given: Mapping[Any, Any]) -> bool:
+def _is_nested(given: Mapping[Any, Any]) -> bool:
     """Whether it is one matrix as a dict of rows by column, as ``DataFrame.to_dict()`` gives it."""
     return all(
-        isinstance(of, Mapping) and of and all(as_number(x) is not None for x in of.values())
+        isinstance(of, Mapping) and of and all(to_number(x) is not None for x in of.values())
         for of in given.values()
     )
 
 
-def _by_column(given: Any) -> dict[str | None, Any]:
+def _split_by_column(given: Any) -> dict[str | None, Any]:
     """The matrices of a table: one, or those that a column before the names of the rows names."""
-    if isinstance(given, Mapping) and _nested(given):
+    if isinstance(given, Mapping) and _is_nested(given):
         return {None: given}
     names = column_names(given)
     _, system = label_columns({name: given[name] for name in names})
@@ -402,7 +410,7 @@ def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
     text before it has the names of systems.
     """
     names = list(columns)
-    headed = [name for name in names if of_header(name) is not None]
+    headed = [name for name in names if parse_header(name) is not None]
     texts = [name for name in names if not _is_numeric(columns[name])]
     # A class may be called "actual"; then it has counts.
     of_rows = [name for name in headed if name in texts]
@@ -433,18 +441,20 @@ def is_matrix_table(table: Any) -> bool:
     if any(map(names_both, columns)):
         return True
     texts = [name for name in columns if not _is_numeric(columns[name])]
-    return bool(texts) and len(texts) <= 2 and of_header(texts[-1]) is not None and len(columns) > 2
+    return (
+        bool(texts) and len(texts) <= 2 and parse_header(texts[-1]) is not None and len(columns) > 2
+    )
 
 
 def _names_others(columns: Mapping[Any, Any], label: Any) -> bool:
     """Whether a column of numbers names others, which then are classes."""
-    called = set(map(label_name, as_array(columns[label], "confusion").tolist()))
+    called = set(map(label_name, to_array(columns[label], "confusion").tolist()))
     return any(label_name(name) in called for name in columns if name != label)
 
 
 def _is_numeric(values: Any) -> bool:
     """Whether a column holds no text."""
-    array = as_array(values, "confusion")
+    array = to_array(values, "confusion")
     return array.dtype.kind in "biuf" or not any(isinstance(x, str | bytes) for x in array)
 
 
@@ -460,36 +470,36 @@ def _read(
     positive: Any,
 ) -> Matrix:
     """A matrix the right way round."""
-    square = given if isinstance(given, Square) else _square(given, where, labels)
+    square = given if isinstance(given, CountTable) else _to_count_table(given, where, labels)
     square = replace(square, where=where)
     of_rows = next((values for values in classes.values() if values is not None), None)
     check_totals(square)
     if of_rows is not None:
-        made = _with_names(square, of_rows, TRUTH if classes[PREDICTED] is None else PREDICTED)
+        made = _name_rows(square, of_rows, TRUTH if classes[PREDICTED] is None else PREDICTED)
         return made if rows == TRUTH else Matrix(made.predicted, made.truth, made.counts.T)
     square = square.told()
     what = square.said(rows)
-    square, apart = _matched(square, what)
+    square, apart = _match_axes(square, what)
     names, counts = square.columns.names or (), square.counts
     if what is None and not np.array_equal(counts, counts.T):
         raise either_way(names, counts, positive, where)
     unnamed = square.rows.names == tuple(map(str, range(len(counts))))
     square = square if what != PREDICTED else square.turned()
-    note = in_order_of(square) if apart and not unnamed else ""
+    note = class_order_note(square) if apart and not unnamed else ""
     of_truth = square.rows.names or ()
     said = of_truth if apart else square.columns.names or ()
     return Matrix(of_truth, said, square.counts, note)
 
 
-def _square(matrix: Any, where: str, labels: Sequence[Any] | None) -> Square:
+def _to_count_table(matrix: Any, where: str, labels: Sequence[Any] | None) -> CountTable:
     """The counts as they are given, and what rows and columns are called."""
     if not _is_matrix(matrix):
         raise InputError(f"{where}: is no table, expected a column of counts for each class")
-    if isinstance(matrix, Mapping) and _nested(matrix):
-        return _of_nested(matrix, where)
+    if isinstance(matrix, Mapping) and _is_nested(matrix):
+        return _from_nested(matrix, where)
     if isinstance(matrix, Mapping) or is_frame(matrix):
-        return _of_columns(matrix, where)
-    table = table_of(matrix, where)
+        return _from_columns(matrix, where)
+    table = to_matrix(matrix, where)
     if table.ndim != 2:
         raise InputError(f"{where}: has shape {table.shape}, expected rows and columns")
     names = list(map(label_name, range(table.shape[1]) if labels is None else labels))
@@ -497,11 +507,11 @@ def _square(matrix: Any, where: str, labels: Sequence[Any] | None) -> Square:
         raise InputError(
             f"{where}: has {table.shape[1]} columns, labels= names {len(names)} classes"
         )
-    return Square(_counts(dict(zip(names, table.T, strict=True)), names, where), Axis(),
+    return CountTable(_counts(dict(zip(names, table.T, strict=True)), names, where), Axis(),
                   Axis(tuple(names)))  # fmt: skip
 
 
-def _of_nested(matrix: Mapping[Any, Mapping[Any, Any]], where: str) -> Square:
+def _from_nested(matrix: Mapping[Any, Mapping[Any, Any]], where: str) -> CountTable:
     """Of a dict of rows by column."""
     rows = list(dict.fromkeys(label_name(row) for of in matrix.values() for row in of))
     columns = {}
@@ -512,10 +522,10 @@ def _of_nested(matrix: Mapping[Any, Mapping[Any, Any]], where: str) -> Square:
             raise InputError(f"{where}: {format_value(name)} has no count of {absent[0]!r}")
         columns[label_name(name)] = [own[row] for row in rows]
     names = list(columns)
-    return Square(_counts(columns, names, where), Axis(tuple(rows)), Axis(tuple(names)))
+    return CountTable(_counts(columns, names, where), Axis(tuple(rows)), Axis(tuple(names)))
 
 
-def _of_columns(matrix: Any, where: str) -> Square:
+def _from_columns(matrix: Any, where: str) -> CountTable:
     """Of a data frame or a dict of columns: rows are called as a column of labels says, or the
     index of a pandas frame."""
     given = {name: matrix[name] for name in column_names(matrix)}
@@ -524,17 +534,17 @@ def _of_columns(matrix: Any, where: str) -> Square:
     rows, what_columns = Axis(), None
     if index is not None and not callable(index):
         what_columns = getattr(getattr(matrix, "columns", None), "name", None)
-        rows = Axis(tuple(map(label_name, index)), of_header(getattr(index, "name", None)))
+        rows = Axis(tuple(map(label_name, index)), parse_header(getattr(index, "name", None)))
     if label is not None:
         column = given.pop(label)
         called = encode_labels(column, f"{where}: the column {str(label)!r}")
-        rows = Axis(tuple(called.names[code] for code in called.codes), of_header(label))
+        rows = Axis(tuple(called.names[code] for code in called.codes), parse_header(label))
     if not given:
         raise InputError(f"{where}: has no column of counts")
     names = list(map(label_name, given))
     counts = _counts(dict(zip(names, given.values(), strict=True)), names, where)
-    known = None if what_columns is None else of_header(what_columns)
-    return Square(counts, rows, Axis(tuple(names), known))
+    known = None if what_columns is None else parse_header(what_columns)
+    return CountTable(counts, rows, Axis(tuple(names), known))
 
 
 def _counts(
@@ -553,7 +563,7 @@ def _counts(
     return np.column_stack(made)
 
 
-def _with_names(square: Square, of_rows: Any, what: str) -> Matrix:
+def _name_rows(square: CountTable, of_rows: Any, what: str) -> Matrix:
     """Rows of the classes that a column names; a class that no column is of was not predicted (or
     is not true) of any row."""
     counts, names = square.counts, list(square.columns.names or ())
@@ -571,7 +581,7 @@ def _with_names(square: Square, of_rows: Any, what: str) -> Matrix:
     return Matrix(tuple(column.names[code] for code in column.codes), tuple(names), counts)
 
 
-def _matched(square: Square, what: str | None) -> tuple[Square, bool]:
+def _match_axes(square: CountTable, what: str | None) -> tuple[CountTable, bool]:
     """The matrix with a row of each class, in the order of the columns; and whether rows and
     columns have names of their own, and belong together in their order.
 

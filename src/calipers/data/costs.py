@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import LARGEST, as_quantities, check_length, count_others
+from calipers.data.arrays import LARGEST, check_length, count_others, to_quantities
 from calipers.data.errors import InputError, did_you_mean, format_names, format_value
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Costs:
             )
         columns, numbers = {}, {}
         for cost, value in given.items():
-            by_system = _by_system(str(cost), value)
+            by_system = _costs_by_system(str(cost), value)
             alone = {name: _is_number(one) for name, one in by_system.items()}
             if any(alone.values()) and not all(alone.values()):
                 number = next(name for name, is_one in alone.items() if is_one)
@@ -74,7 +74,7 @@ class Costs:
         """The columns as numbers, row by row as often as it counts."""
         made = {
             cost: {
-                name: repeated(as_costs(of, cost_column_name(cost, name), rows))
+                name: repeated(to_costs(of, cost_column_name(cost, name), rows))
                 for name, of in by.items()
             }
             for cost, by in self.columns.items()
@@ -84,8 +84,8 @@ class Costs:
     def by_system(self, systems: Sequence[str]) -> Costs:
         """With what each of these systems costs, and no other."""
         return Costs(
-            {cost: _matched(cost, by, systems) for cost, by in self.columns.items()},
-            {cost: _matched(cost, by, systems) for cost, by in self.numbers.items()},
+            {cost: _match_systems(cost, by, systems) for cost, by in self.columns.items()},
+            {cost: _match_systems(cost, by, systems) for cost, by in self.numbers.items()},
         )
 
     def taken(self, rows: Any) -> Costs:
@@ -110,7 +110,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def _by_system(cost: str, value: Any) -> dict[str, Any]:
+def _costs_by_system(cost: str, value: Any) -> dict[str, Any]:
     """The systems that have something, by name; a column or a number alone is that of the one."""
     if not cost:
         raise InputError("cost: a name is empty, expected one such as 'latency (ms)'")
@@ -129,9 +129,9 @@ def _number(value: Any, what: str) -> float:
     return float(value)
 
 
-def as_costs(values: Any, what: str, rows: int) -> FloatArray:
+def to_costs(values: Any, what: str, rows: int) -> FloatArray:
     """A column of costs: finite numbers of 0 or more."""
-    column = as_quantities(values, what)
+    column = to_quantities(values, what)
     check_length(column, rows, what, "there are")
     wrong = np.flatnonzero(column < 0)
     if len(wrong):
@@ -140,7 +140,7 @@ def as_costs(values: Any, what: str, rows: int) -> FloatArray:
     return column
 
 
-def _matched(cost: str, by: Mapping[str, Any], systems: Sequence[str]) -> dict[str, Any]:
+def _match_systems(cost: str, by: Mapping[str, Any], systems: Sequence[str]) -> dict[str, Any]:
     if list(by) == [ALONE]:
         if len(systems) > 1:
             raise InputError(

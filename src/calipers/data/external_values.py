@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.data import tables
-from calipers.data.arrays import LARGEST, as_array, is_missing, missing_mask, take_rows
+from calipers.data.arrays import LARGEST, is_missing, missing_mask, take_rows, to_array
 from calipers.data.byte_sources import ByteSource
 from calipers.data.errors import InputError, format_value
 from calipers.data.trec import InputOrigin, run_name
@@ -74,10 +74,10 @@ def read_values(
     if isinstance(given, str | os.PathLike):
         given = [given]
     if isinstance(given, list | tuple) and all(isinstance(p, str | os.PathLike) for p in given):
-        given = _by_file_name(given)
+        given = _files_by_name(given)
     if not isinstance(given, Mapping) or _is_tidy(given):
         table = _table(given)
-        return _collected(_rows("values", table, None, measure, units, repeated=repeated))
+        return _collect(_rows("values", table, None, measure, units, repeated=repeated))
     if not given:
         raise InputError("values: an empty dict, expected at least one system")
     systems = {str(name): of for name, of in given.items()}
@@ -90,16 +90,16 @@ def read_values(
         rows = [
             row
             for name, path in systems.items()
-            for row in _of_file(name, path, measure, units, repeated=repeated)
+            for row in _read_file(name, path, measure, units, repeated=repeated)
         ]
-        return _collected(rows, tuple(_origin(path) for path in systems.values()))
+        return _collect(rows, tuple(_origin(path) for path in systems.values()))
     if kinds == {"dicts"}:
-        return _collected(
+        return _collect(
             ValueRow(f"values of {name!r}, unit {unit!r}", name, _label(unit), measure, value)
             for name, of in systems.items()
             for unit, value in of.items()
         )
-    return _in_order(systems, measure)
+    return _align_units(systems, measure)
 
 
 def _unit_names(unit: str) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def _unit_names(unit: str) -> tuple[str, ...]:
     return (*dict.fromkeys(own), *UNIT)
 
 
-def _by_file_name(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
+def _files_by_name(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
     if not paths:
         raise InputError("values: an empty list, expected at least one file")
     named = {run_name(path): path for path in paths}
@@ -127,7 +127,7 @@ def _is_tidy(given: Mapping[Any, Any]) -> bool:
 
 def _table(given: Any) -> Any:
     try:
-        return tables.as_arrow(given)
+        return tables.to_arrow(given)
     except InputError:
         if isinstance(given, Mapping):
             raise
@@ -144,7 +144,7 @@ def _kind(of: Any) -> str:
     return "dicts" if isinstance(of, Mapping) else "columns"
 
 
-def _in_order(systems: Mapping[str, Any], measure: str) -> ExternalValues:
+def _align_units(systems: Mapping[str, Any], measure: str) -> ExternalValues:
     """Columns of values in one order of units, which have numbers for names."""
     columns = {name: _numbers(of, f"values of {name!r}") for name, of in systems.items()}
     first, expected = next((name, len(column)) for name, column in columns.items())
@@ -158,7 +158,7 @@ def _in_order(systems: Mapping[str, Any], measure: str) -> ExternalValues:
     return ExternalValues(units, {name: {measure: column} for name, column in columns.items()})
 
 
-def _of_file(
+def _read_file(
     system: str,
     path: str | os.PathLike[str],
     measure: str,
@@ -170,7 +170,7 @@ def _of_file(
     if tables.is_table(path):
         table = tables.read_table(path)
         return _rows(os.fspath(path), table, system, measure, units, repeated=repeated)
-    return _printed(os.fspath(path), system)
+    return _read_trec_output(os.fspath(path), system)
 
 
 def _rows(
@@ -234,7 +234,7 @@ def _no_column(where: str, table: Any, kinds: Sequence[str]) -> InputError:
     )
 
 
-def _printed(path: str, system: str) -> list[ValueRow]:
+def _read_trec_output(path: str, system: str) -> list[ValueRow]:
     """What trec_eval -q printed: measure, topic and value in a line; averages are left out."""
     tables.check_file(path, "a table, or what trec_eval -q printed")
     rows: list[ValueRow] = []
@@ -256,7 +256,7 @@ def _printed(path: str, system: str) -> list[ValueRow]:
     return rows
 
 
-def _collected(rows: Iterable[ValueRow], origins: tuple[InputOrigin, ...] = ()) -> ExternalValues:
+def _collect(rows: Iterable[ValueRow], origins: tuple[InputOrigin, ...] = ()) -> ExternalValues:
     """Rows by system and measure, all in one order of units; what stands twice is an error."""
     units: dict[tuple[str, str], int] = {}
     cells: dict[str, dict[str, dict[tuple[str, str], tuple[float, str]]]] = {}
@@ -342,7 +342,7 @@ def _numbers(values: Any, what: str) -> Array:
     if len(absent) and absent.all():
         return out
     present = np.flatnonzero(~absent)
-    given = as_array(take_rows(values, present), what).tolist()
+    given = to_array(take_rows(values, present), what).tolist()
     out[present] = [
         _number(value, f"{what}, unit {place + 1}")
         for place, value in zip(present, given, strict=True)

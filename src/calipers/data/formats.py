@@ -133,21 +133,21 @@ def write_rows(
     table has none.
     """
     suffix, packed = tables.file_extension(path)
-    rows = _ranked(table) if kind == "run" else table
+    rows = _add_ranks(table) if kind == "run" else table
     if suffix not in TEXTS and suffix not in BINARIES and suffix != ".json":
-        rows = _with_fields(rows, kind, tag)
+        rows = _add_fields(rows, kind, tag)
     elif "iteration" in rows.column_names and _is_default(rows, kind, "iteration"):
         rows = rows.drop_columns(["iteration"])
     rows = rows.select([name for name in FIELDS[kind] if name in rows.column_names])
     if suffix == ".json" or TEXTS.get(suffix) == "jsonl":
         _check_finite(rows[VALUES[kind][0]], path)
-    with _compressing(stream, packed) as out:
+    with _compress_stream(stream, packed) as out:
         if suffix == ".json":
-            _write_json(_as_text(rows, path), kind, out)
+            _write_json(_to_text(rows, path), kind, out)
         elif suffix in TEXTS:
-            _write_text(_as_text(rows, path), TEXTS[suffix], path, out)
+            _write_text(_to_text(rows, path), TEXTS[suffix], path, out)
         elif suffix in BINARIES:
-            _write_binary(_as_text(rows), BINARIES[suffix], out)
+            _write_binary(_to_text(rows), BINARIES[suffix], out)
         else:
             _write_trec(rows, path, out)
 
@@ -160,7 +160,7 @@ def _check_finite(values: Any, path: str) -> None:
         )
 
 
-def _compressing(stream: IO[bytes], packed: str) -> Any:
+def _compress_stream(stream: IO[bytes], packed: str) -> Any:
     """A stream into ``stream``, which stays open."""
     if not packed:
         return nullcontext(stream)
@@ -175,14 +175,14 @@ def _compressing(stream: IO[bytes], packed: str) -> Any:
 
 def set_run_tag(table: pa.Table, tag: str) -> pa.Table:
     """A run with this tag in all rows."""
-    column = _repeated(tag.encode(), table)
+    column = _repeat_value(tag.encode(), table)
     place = table.schema.get_field_index("tag")
     if place < 0:
         return table.append_column("tag", column)
     return table.set_column(place, "tag", column)
 
 
-def _repeated(text: bytes, table: pa.Table) -> Any:
+def _repeat_value(text: bytes, table: pa.Table) -> Any:
     import pyarrow as pa
 
     return pa.repeat(pa.scalar(text, pa.large_binary()), table.num_rows)
@@ -199,7 +199,7 @@ def _is_default(table: pa.Table, kind: Kind, name: str) -> bool:
     return bool(pc.all(pc.equal(table[name], usual)).as_py())
 
 
-def _ranked(table: pa.Table) -> pa.Table:
+def _add_ranks(table: pa.Table) -> pa.Table:
     """A run in the order of its ranks, topics as they come first, with the column ``rank``."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -217,7 +217,7 @@ def _ranked(table: pa.Table) -> pa.Table:
     return table.append_column("rank", rank)
 
 
-def _as_text(table: pa.Table, path: str | None = None) -> pa.Table:
+def _to_text(table: pa.Table, path: str | None = None) -> pa.Table:
     """Ids as text. Those that are not UTF-8 stay bytes, or, with ``path``, are an error."""
     import pyarrow as pa
 
@@ -236,11 +236,11 @@ def _as_text(table: pa.Table, path: str | None = None) -> pa.Table:
     return table
 
 
-def _with_fields(table: pa.Table, kind: Kind, tag: str) -> pa.Table:
+def _add_fields(table: pa.Table, kind: Kind, tag: str) -> pa.Table:
     """All columns of TREC text."""
     for name, usual in (("iteration", ITERATION[kind]), ("tag", tag.encode())):
         if name in FURTHER[kind] and name not in table.column_names:
-            table = table.append_column(name, _repeated(usual, table))
+            table = table.append_column(name, _repeat_value(usual, table))
     return table
 
 

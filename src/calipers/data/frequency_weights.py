@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_numbers, as_weights, check_length, count_others, take_rows
+from calipers.data.arrays import check_length, count_others, take_rows, to_numbers, to_weights
 from calipers.data.columns import InputColumns
 from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError
@@ -51,7 +51,7 @@ class RowRepeats:
         """By a column of counts, checked; a row of weight 0 is no row."""
         if count is None and (weights is None or weights.all()):
             return cls(rows)
-        counts = np.ones(rows, np.int64) if count is None else as_counts(count, "count")
+        counts = np.ones(rows, np.int64) if count is None else to_counts(count, "count")
         check_length(counts, rows, "count")
         places = np.repeat(np.arange(rows), counts if weights is None else counts * (weights > 0))
         if not len(places):
@@ -93,11 +93,11 @@ class RowRepeats:
 
     def weights(self, values: Any) -> npt.NDArray[np.float64] | None:
         """A column of weights, checked; None when all are one."""
-        return self.of_those(as_weights(values, self.rows))
+        return self.of_those(to_weights(values, self.rows))
 
     def of_those(self, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64] | None:
         """Of checked weights those of the rows that count; None when all are one."""
-        return weights if self.places is None else as_weights(self(weights), self.number)
+        return weights if self.places is None else to_weights(self(weights), self.number)
 
     @property
     def number(self) -> int:
@@ -105,7 +105,7 @@ class RowRepeats:
         return self.rows if self.places is None else len(self.places)
 
 
-def as_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
+def to_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
     """Whole numbers of rows, some above 0, that add up to no more than there may be."""
     counts = check_counts(values, what)
     total = counts.sum()
@@ -122,7 +122,7 @@ def as_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
 
 def check_counts(values: Any, what: str) -> npt.NDArray[np.float64]:
     """Whole numbers of 0 or more."""
-    given = as_numbers(values, what).astype(np.float64)
+    given = to_numbers(values, what).astype(np.float64)
     wrong = np.flatnonzero((given < 0) | (given != np.floor(given)))
     if len(wrong):
         raise InputError(

@@ -104,7 +104,7 @@ def read_groups(
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             rows, stored = rows_of_dict(data), {}
         else:
-            rows, stored = _of_table(data), {}
+            rows, stored = _from_table(data), {}
         origin = update_origin(origin, {"lines": len(rows.level), **stored})
         return to_grouped_arrays(rows, origin, lenient, counted=lenient and lines != "qrels")
 
@@ -175,8 +175,8 @@ def _id(key: Any) -> bytes:
     raise InputError(f"id {key!r} is of type {type(key).__name__}, expected str or bytes")
 
 
-def _of_table(source: Any) -> JudgmentRows:
-    table = trec_tables.table_of(_by_subtopic(source), "qrels")
+def _from_table(source: Any) -> JudgmentRows:
+    table = trec_tables.to_table(_to_columns(source), "qrels")
     names = table.column_names
 
     def ids(accepted: Sequence[str]) -> Any:
@@ -193,7 +193,7 @@ def _of_table(source: Any) -> JudgmentRows:
     )
 
 
-def _by_subtopic(source: Any) -> Any:
+def _to_columns(source: Any) -> Any:
     """Rows of ir_datasets, or others of their kind, as columns."""
     source = source.qrels_iter() if hasattr(source, "qrels_iter") else source
     rows = list(source) if isinstance(source, Iterator | list | tuple) else []
@@ -249,7 +249,7 @@ def to_grouped_arrays(
     wrong: dict[int, InputError] = {}
     for row, message in chain(
         _no_levels(rows, lenient),
-        _repeated(rows, order, np.stack([topic, name, part, document]), counted=counted),
+        _find_repeats(rows, order, np.stack([topic, name, part, document]), counted=counted),
         _contradictions(rows, order, arrays["judgments"], arrays["part"]),
     ):
         error = rows.error(row, message)
@@ -282,7 +282,7 @@ def _text(column: Any, row: int) -> str:
     return repr(decode_id(column[row].as_py()))
 
 
-def _repeated(
+def _find_repeats(
     rows: JudgmentRows, order: Any, keys: Any, *, counted: bool = False
 ) -> Iterator[tuple[int, str]]:
     """Documents that stand twice in a group, or in a part of one; at two levels where those at one
@@ -323,14 +323,14 @@ def _contradictions(
                     "expected 0 in every part or in none"
                 )
                 yield b, message
-        circle = _circle(_steps(classes))
+        circle = _find_cycle(_preference_edges(classes))
         if circle:
             over = " over ".join(repr(decode_id(document)) for document in circle)
             message = f"{where}: the parts contradict each other, {over}"
             yield seen.get(circle[0], row[0]), message
 
 
-def _steps(classes: Mapping[tuple[int, float], list[bytes]]) -> dict[Any, list[Any]]:
+def _preference_edges(classes: Mapping[tuple[int, float], list[bytes]]) -> dict[Any, list[Any]]:
     """From every document to those that its part puts a level lower.
 
     On the way stands the level itself, so that there are not as many steps as pairs of documents.
@@ -344,7 +344,7 @@ def _steps(classes: Mapping[tuple[int, float], list[bytes]]) -> dict[Any, list[A
     return steps
 
 
-def _circle(steps: Mapping[Any, list[Any]]) -> list[bytes]:
+def _find_cycle(steps: Mapping[Any, list[Any]]) -> list[bytes]:
     """Documents along a way that comes back to where it began, if there is one."""
     done: set[Any] = set()
     for start in steps:

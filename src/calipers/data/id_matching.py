@@ -28,20 +28,23 @@ class IdVariant(NamedTuple):
     differ_by: str
 
 
-def _unpadded(name: str) -> str:
+def _strip_padding(name: str) -> str:
     return re.sub(r"\d+", lambda digits: digits[0].lstrip("0") or "0", name)
 
 
-def _bare(name: str) -> str:
+def _strip_blanks(name: str) -> str:
     return "".join(name.split())
 
 
 #: What ids may differ by, and what is left of one without it.
 _WRITTEN: Sequence[tuple[str, Callable[[str], str]]] = (
     ("letter case", str.casefold),
-    ("white space", _bare),
-    ("leading zeros", _unpadded),
-    ("letter case, white space and leading zeros", lambda name: _unpadded(_bare(name.casefold()))),
+    ("white space", _strip_blanks),
+    ("leading zeros", _strip_padding),
+    (
+        "letter case, white space and leading zeros",
+        lambda name: _strip_padding(_strip_blanks(name.casefold())),
+    ),
 )
 
 
@@ -56,14 +59,14 @@ def find_id_variant(first: Iterable[str], second: Iterable[str]) -> IdVariant | 
         found = next((name for name in ours if plain(name) in known), None)
         if found is not None:
             return IdVariant(found, known[plain(found)], differ_by)
-    return _ends(ours, theirs) or _turned(_ends(theirs, ours))
+    return _find_affix(ours, theirs) or _swap_sides(_find_affix(theirs, ours))
 
 
-def _turned(found: IdVariant | None) -> IdVariant | None:
+def _swap_sides(found: IdVariant | None) -> IdVariant | None:
     return found and IdVariant(found.second, found.first, found.differ_by)
 
 
-def _ends(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | None:
+def _find_affix(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | None:
     """Of the prefixes and suffixes that make ids of one side of those of the other, the one that
     does so most often."""
     known = set(shorter)

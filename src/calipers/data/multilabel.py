@@ -11,12 +11,12 @@ import numpy as np
 
 from calipers.data.arrays import (
     Floats,
-    as_numbers,
-    as_probabilities,
     check_length,
     column_names,
     is_missing,
-    table_of,
+    to_matrix,
+    to_numbers,
+    to_probabilities,
 )
 from calipers.data.class_labels import encode_labels, label_name, sort_labels
 from calipers.data.class_probabilities import SUM_TOLERANCE, probability_columns
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def as_table(values: Any, what: str) -> Any:
+def to_table(values: Any, what: str) -> Any:
     """Scores in memory as an array of shape (rows, labels); all else as it is.
 
     They are rows of numbers, or a list of an array of shape (rows, 2) for each label, as
     predict_proba of scikit-learn gives it: the probabilities not to have the label, and to have it.
     """
     if isinstance(values, Mapping) and not is_columns_of_labels(values):
-        return {name: as_table(value, f"{what} {str(name)!r}") for name, value in values.items()}
+        return {name: to_table(value, f"{what} {str(name)!r}") for name, value in values.items()}
     if not isinstance(values, list | tuple) or not values:
         return values
     if all(getattr(part, "ndim", 1) == 2 for part in values):
-        return _of_pairs(values, what)
+        return _from_class_pairs(values, what)
     if all(isinstance(row, list | tuple | np.ndarray) for row in values):
         lengths = {len(row) for row in values}
         if len(lengths) > 1:
             raise InputError(f"{what}: rows differ in length, expected a number for each label")
-        return table_of(values, what)
+        return to_matrix(values, what)
     return values
 
 
-def _of_pairs(tables: Sequence[Any], what: str) -> Any:
-    made = [table_of(table, what) for table in tables]
+def _from_class_pairs(tables: Sequence[Any], what: str) -> Any:
+    made = [to_matrix(table, what) for table in tables]
     for place, table in enumerate(made):
         if table.shape[1] == 1:
             raise InputError(
@@ -87,10 +87,10 @@ def _is_numbers(values: Any) -> bool:
     return kind.startswith(("bool", "int", "uint", "float", "double", "half", "decimal", "null"))
 
 
-def as_column(values: Any) -> Any:
+def to_column(values: Any) -> Any:
     """Rows in memory as one column, so that some of them can be taken; all else as it is."""
     if isinstance(values, Mapping) and not is_columns_of_labels(values):
-        return {name: as_column(value) for name, value in values.items()}
+        return {name: to_column(value) for name, value in values.items()}
     if not isinstance(values, list | tuple) or not values or isinstance(values[0], str):
         return values
     if not any(isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in values):
@@ -126,14 +126,14 @@ def is_list(kind: Any) -> bool:
     )
 
 
-def names_in(given: Any) -> set[str]:
+def collect_names(given: Any) -> set[str]:
     """The names of columns among what may be names, lists and dicts of names."""
     if isinstance(given, str):
         return {given}
     inner = given.values() if isinstance(given, Mapping) else given
     if not isinstance(given, Mapping | list | tuple):
         return set()
-    return {name for one in inner for name in names_in(one)}
+    return {name for one in inner for name in collect_names(one)}
 
 
 def empty_as_no_labels(table: Any, names: Iterable[str]) -> Any:
@@ -227,7 +227,7 @@ def read_rows(
         return LabelMatrix(table, None, table.shape[1])
     if getattr(given, "ndim", 1) != 1:
         raise InputError(f"{what}: has shape {given.shape}, expected (rows, labels)")
-    lengths, flat = labels_of(given, what, separator)
+    lengths, flat = flatten_labels(given, what, separator)
     table = _indicators(given, lengths, flat) if indicators is None or indicators else None
     if table is not None:
         return LabelMatrix(table, None, table.shape[1], rows=True)
@@ -269,7 +269,7 @@ def _indicators(given: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats 
     return np.array(values, np.float64).reshape(len(lengths), -1)
 
 
-def of_no_rows(distinct: Sequence[Any], length: int, what: str) -> LabelRows:
+def empty_label_rows(distinct: Sequence[Any], length: int, what: str) -> LabelRows:
     """The labels of a column as they are known without its rows: those that are distinct, and the
     length of its rows, where all are lists of one length; else -1."""
     if length > 0 and distinct and all(map(_is_bit, distinct)):
@@ -298,11 +298,13 @@ def check_forms(rows: Mapping[str, LabelRows]) -> None:
             )
 
 
-def labels_of(given: Any, what: str, separator: str | None) -> tuple[npt.NDArray[np.intp], Any]:
+def flatten_labels(
+    given: Any, what: str, separator: str | None
+) -> tuple[npt.NDArray[np.intp], Any]:
     """How many labels each row has, and all of them one after the other."""
-    column = _arrow(given)
+    column = _to_arrow(given)
     if column is None:
-        rows = _checked(given, what, separator)
+        rows = _check_rows(given, what, separator)
         if rows and isinstance(rows[0], str):
             import pyarrow as pa
 
@@ -344,7 +346,7 @@ def labels_of(given: Any, what: str, separator: str | None) -> tuple[npt.NDArray
     return lengths, flat
 
 
-def _arrow(given: Any) -> Any:
+def _to_arrow(given: Any) -> Any:
     """A column of pandas, polars or Arrow as an Arrow array; None of other things."""
     module = type(given).__module__.split(".")[0]
     if module == "pandas" and str(given.dtype) == "object":
@@ -364,7 +366,7 @@ def _arrow(given: Any) -> Any:
     )
 
 
-def _checked(given: Any, what: str, separator: str | None) -> list[Any]:
+def _check_rows(given: Any, what: str, separator: str | None) -> list[Any]:
     """Rows in memory: all text, or all collections of labels."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
         raise InputError(f"{what}: {format_value(given)} is no column of label sets")
@@ -423,7 +425,7 @@ def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) 
     raise InputError("truth: no label occurs anywhere")
 
 
-def as_sets(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
+def to_indicators(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
     """Which labels each row has, shape (rows, labels).
 
     Raises
@@ -432,7 +434,7 @@ def as_sets(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
         When a label is not among ``names``, or a column holds anything but Booleans, 0 and 1.
     """
     if isinstance(rows, LabelMatrix):
-        table = _table(rows, names, what, as_numbers)
+        table = _table(rows, names, what, to_numbers)
         wrong = (table != 0) & (table != 1)
         if wrong.any():
             row, label = (int(x[0]) for x in np.nonzero(wrong))
@@ -456,11 +458,11 @@ def as_sets(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
     return out
 
 
-def as_scores(rows: LabelRows, names: tuple[str, ...], what: str, *, probability: bool) -> Floats:
+def to_scores(rows: LabelRows, names: tuple[str, ...], what: str, *, probability: bool) -> Floats:
     """A number for each row and label, shape (rows, labels)."""
     if not isinstance(rows, LabelMatrix):
         raise InputError(f"{what}: expected a column of numbers for each label, not sets of labels")
-    return _table(rows, names, what, as_probabilities if probability else as_numbers)
+    return _table(rows, names, what, to_probabilities if probability else to_numbers)
 
 
 def _table(rows: LabelMatrix, names: tuple[str, ...], what: str, checked: Any) -> Floats:
@@ -474,7 +476,7 @@ def _table(rows: LabelMatrix, names: tuple[str, ...], what: str, checked: Any) -
             )
         whole = rows.columns
         if whole.dtype.kind in "biuf":
-            return _whole(whole, names, what, checked)
+            return _check_matrix(whole, names, what, checked)
         columns: Iterable[Any] = whole.T
     else:
         odd = sorted(set(rows.names) ^ set(names))
@@ -491,7 +493,7 @@ def _table(rows: LabelMatrix, names: tuple[str, ...], what: str, checked: Any) -
     return np.column_stack(made).astype(np.float64)
 
 
-def _whole(table: npt.NDArray[Any], names: Sequence[str], what: str, checked: Any) -> Floats:
+def _check_matrix(table: npt.NDArray[Any], names: Sequence[str], what: str, checked: Any) -> Floats:
     """An array, checked at once; where something is wrong, column by column, to say where."""
     out = table.astype(np.float64)
     try:

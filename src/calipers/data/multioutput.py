@@ -9,11 +9,11 @@ import numpy as np
 
 from calipers.data.arrays import (
     Floats,
-    as_quantities,
     check_length,
     column_names,
     is_frame,
-    table_of,
+    to_matrix,
+    to_quantities,
 )
 from calipers.data.class_labels import label_name
 from calipers.data.class_probabilities import is_table, probability_columns
@@ -26,10 +26,10 @@ from calipers.data.errors import (
 )
 
 
-def by_output(given: Any, outputs: Sequence[str]) -> Any:
+def columns_by_output(given: Any, outputs: Sequence[str]) -> Any:
     """Names of columns in the order of the outputs, or those of each system, by output."""
     if isinstance(given, Mapping):
-        return {name: by_output(of, outputs) for name, of in given.items()}
+        return {name: columns_by_output(of, outputs) for name, of in given.items()}
     if _is_names(given):
         if len(given) != len(outputs):
             raise InputError(
@@ -85,7 +85,7 @@ def output_names(truth: Any, outputs: Sequence[Any] | None) -> tuple[str, ...]:
     return made
 
 
-def as_outputs(given: Any, what: str, outputs: Sequence[str], rows: int | None = None) -> Floats:
+def to_outputs(given: Any, what: str, outputs: Sequence[str], rows: int | None = None) -> Floats:
     """A table in the order of the outputs: columns with names by these, else in that order.
 
     Raises
@@ -109,8 +109,8 @@ def as_outputs(given: Any, what: str, outputs: Sequence[str], rows: int | None =
             raise InputError(
                 f"{what}: has {have} for {len(outputs)} outputs: {format_names(outputs)}"
             )
-        columns = list(table_of(given, what).T) if number else [given]
-    made = [as_quantities(c, f"{what} of {o!r}") for o, c in zip(outputs, columns, strict=True)]
+        columns = list(to_matrix(given, what).T) if number else [given]
+    made = [to_quantities(c, f"{what} of {o!r}") for o, c in zip(outputs, columns, strict=True)]
     for output, column in zip(outputs, made, strict=True):
         check_length(column, len(made[0]) if rows is None else rows, f"{what} of {output!r}")
     return np.column_stack(made)

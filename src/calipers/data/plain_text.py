@@ -36,13 +36,13 @@ _SWAPPED = {
 
 def first_line(path: str) -> list[str]:
     """The fields of the first line that holds something, of a file, packed or not."""
-    return _first(path)[0]
+    return _split_first_line(path)[0]
 
 
-def _first(path: str) -> tuple[list[str], str]:
+def _split_first_line(path: str) -> tuple[list[str], str]:
     """And what stands between them; nothing of a file that cannot be read, of which others tell."""
     try:
-        with _opened(path) as stream:
+        with _open_file(path) as stream:
             start = stream.read(1 << 16)
     except (OSError, EOFError, zlib.error):
         return [], " "
@@ -57,7 +57,7 @@ def content_line(text: bytes) -> bytes:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Any]:
+def _open_file(path: str) -> Iterator[Any]:
     with open(path, "rb") as file:
         begin = file.read(4)
     packed = next((name for magic, name in PACKED.items() if begin.startswith(magic)), None)
@@ -82,7 +82,7 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
     kind is an error, told once."""
     if not os.path.isfile(path):
         return None
-    fields, between = _first(path)
+    fields, between = _split_first_line(path)
     header = names_columns(fields)
     layout = (
         tuple(field.strip('"') for field in fields) if header else detect_layout(path, kind, fields)
@@ -92,7 +92,7 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
     import pyarrow as pa
     from pyarrow import csv
 
-    with tables.read_errors(path, "text"), _opened(path) as stream:
+    with tables.read_errors(path, "text"), _open_file(path) as stream:
         try:
             return csv.read_csv(
                 pa.PythonFile(stream, "r"),
@@ -139,7 +139,7 @@ def _is_number(text: str) -> bool:
 
 def _rows(path: str, layout: Sequence[str], *, header: bool) -> Iterator[list[bytes]]:
     """The fields of each line; blank lines and comments are passed over."""
-    with tables.read_errors(path, "text"), _opened(path) as stream:
+    with tables.read_errors(path, "text"), _open_file(path) as stream:
         for number, line in enumerate(stream, 1):
             fields = line.removeprefix(b"\xef\xbb\xbf").split()
             if not fields or fields[0].startswith(b"#"):

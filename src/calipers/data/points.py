@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import LARGEST, as_quantities, column_names, is_frame, table_of
+from calipers.data.arrays import LARGEST, column_names, is_frame, to_matrix, to_quantities
 from calipers.data.errors import InputError, format_value
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -16,19 +16,19 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 _AT_ONCE = 4_000_000
 
 
-def as_points(values: Any, what: str, *, directions: bool = False) -> Floats:
+def to_points(values: Any, what: str, *, directions: bool = False) -> Floats:
     """Coordinates (n, d): a column for each feature, by name or of an array. With ``directions``
     no point may be at 0."""
     if isinstance(values, Mapping):
         values = {str(name): of for name, of in values.items()}
         names = list(values)
-        columns = [as_quantities(values[name], f"{what} {name!r}") for name in names]
+        columns = [to_quantities(values[name], f"{what} {name!r}") for name in names]
         if not columns or len({len(column) for column in columns}) > 1:
             raise InputError(f"{what}: expected one or more columns of one length")
         points = np.column_stack(columns)
     else:
         names = [str(name) for name in column_names(values)] if is_frame(values) else []
-        points = np.asarray(table_of(values, what), np.float64)
+        points = np.asarray(to_matrix(values, what), np.float64)
         points = points[:, None] if points.ndim == 1 else points
         if points.ndim != 2 or not points.size:
             raise InputError(f"{what}: has the shape {points.shape}, expected points × features")
@@ -46,9 +46,9 @@ def as_points(values: Any, what: str, *, directions: bool = False) -> Floats:
     return points
 
 
-def as_distances(values: Any, what: str) -> Any:
+def to_distances(values: Any, what: str) -> Any:
     """A matrix of distances, which may be mapped from a file: it is looked at in parts."""
-    matrix = values if isinstance(values, np.ndarray) else table_of(values, what)
+    matrix = values if isinstance(values, np.ndarray) else to_matrix(values, what)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise InputError(f"{what}: has the shape {matrix.shape}, expected a square matrix")
     if matrix.dtype.kind not in "fiu":

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import Floats, as_quantities, check_length, column_names, is_frame
+from calipers.data.arrays import Floats, check_length, column_names, is_frame, to_quantities
 from calipers.data.class_probabilities import is_table
 from calipers.data.errors import InputError, format_value
 
@@ -18,7 +18,7 @@ def one_system(given: Any) -> bool:
     return not (isinstance(given, Mapping) and given and all(map(is_table, given.values())))
 
 
-def as_quantiles(given: Any, what: str, rows: int) -> tuple[tuple[float, ...], Floats]:
+def to_quantiles(given: Any, what: str, rows: int) -> tuple[tuple[float, ...], Floats]:
     """The levels, ascending, and the quantiles, shape (rows, levels), from a dict or a data frame
     with a column for each level, such as ``{0.05: …, 0.95: …}``.
 
@@ -39,7 +39,7 @@ def as_quantiles(given: Any, what: str, rows: int) -> tuple[tuple[float, ...], F
         if level in found:
             raise InputError(f"{what}: the level {level:g} is there twice")
         column = given.column(name) if hasattr(given, "column") else given[name]
-        found[level] = as_quantities(column, f"{what} of {name!r}")
+        found[level] = to_quantities(column, f"{what} of {name!r}")
     if not found:
         raise InputError(f"{what}: no columns, expected one for each level")
     levels = tuple(sorted(found))

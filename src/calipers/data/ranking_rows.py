@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.data.arrays import as_array, as_numbers, check_length, missing_mask, take_rows
+from calipers.data.arrays import check_length, missing_mask, take_rows, to_array, to_numbers
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError, format_value
 from calipers.data.topic_tables import UnitColumns
@@ -118,12 +118,12 @@ class RankingRows:
     def known(self, weight: Any, count: Any, cluster: Any, time: Any) -> UnitColumns:
         """What is known of groups, by columns with one value for each."""
         if weight is not None:
-            weight = as_numbers(weight, "weight")
+            weight = to_numbers(weight, "weight")
             check_length(weight, len(self.group), "weight")
         given = {"weight": weight, "count": count, "cluster": cluster, "time": time}
         for what in ("count", "cluster", "time"):
             if given[what] is not None:
-                as_array(given[what], what)  # one value a row, and none missing
+                to_array(given[what], what)  # one value a row, and none missing
         return known_of_groups(
             self.groups,
             {
@@ -147,7 +147,7 @@ def known_of_groups(groups: Sequence[str], columns: Mapping[str, Any]) -> UnitCo
 
 def _grades(truth: Any) -> IntArray:
     """Grades: whole numbers from 0 on."""
-    grade = as_numbers(truth, "truth").astype(np.float64)
+    grade = to_numbers(truth, "truth").astype(np.float64)
     for wrong, why in (
         (grade != np.trunc(grade), "is no whole number; grades are 0, 1, 2 and so on"),
         (grade < 0, "is negative, expected 0 or more"),

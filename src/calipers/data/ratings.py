@@ -36,7 +36,7 @@ class Categories:
                 raise InputError(
                     f"{where}a rating is {format_value(value)}, expected text or a finite number"
                 )
-        return cls(tuple(_ordered(found, order, where)))
+        return cls(tuple(_order_categories(found, order, where)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class Categories:
     def codes(self, column: Any, where: str = "") -> npt.NDArray[np.int64]:
         """The category of each rating of a column, by its place, −1 where there is none."""
         place = {value: k for k, value in enumerate(self.ordered)}
-        values, which = _encoded(column)
+        values, which = _encode(column)
         for value in values:
             if not is_missing(value) and value not in place:
                 raise InputError(f"{where}order: it lacks the category {str(value)!r}")
@@ -60,7 +60,7 @@ class Categories:
         return np.array([*of_value, -1], np.int64)[which]
 
 
-def _encoded(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
+def _encode(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
     """The values of a column, each once where Arrow tells, and the place of each row's among them;
     −1 where there is none."""
     import pyarrow as pa
@@ -78,12 +78,12 @@ def _encoded(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
     return rows, np.arange(len(rows))
 
 
-def values_of(column: Any) -> set[Any]:
+def distinct_ratings(column: Any) -> set[Any]:
     """The distinct ratings of a column."""
     try:
-        return {value for value in _encoded(column)[0] if not is_missing(value)}
+        return {value for value in _encode(column)[0] if not is_missing(value)}
     except TypeError:  # of a list or a dict
-        odd = next(v for v in _encoded(column)[0] if isinstance(v, list | dict))
+        odd = next(v for v in _encode(column)[0] if isinstance(v, list | dict))
         raise InputError(
             f"a rating is {format_value(odd)}, expected text or a finite number"
         ) from None
@@ -117,7 +117,7 @@ def read_ratings(
     names those of the "rater" and the "rating" as well, a row a rating. ``raters`` are those of
     each set, by its name; None for all."""
     path = isinstance(source, str | os.PathLike)
-    table = tables.read_table(os.fspath(source)) if path else tables.as_arrow(source)
+    table = tables.read_table(os.fspath(source)) if path else tables.to_arrow(source)
     where, origins = "", tuple[InputOrigin, ...]()
     if path:
         where = f"{os.fspath(source)}: "
@@ -133,15 +133,15 @@ def read_ratings(
             raise InputError(
                 f"{where}{lacking[0]}= is not given: item=, rater= and rating= go together"
             )
-        columns, rows = _pivoted(table, long, others, where)
+        columns, rows = _pivot(table, long, others, where)
     else:
         none = {*others, long["item"]}
         columns = {n: table.column(n) for n in table.column_names if n not in none}
         rows = table
     ids = () if long["item"] is None else _ids(rows.column(long["item"]).to_pylist(), where)
-    sets = sets_of(raters, list(columns), where)
+    sets = rater_sets(raters, list(columns), where)
     names = list(dict.fromkeys(name for of in sets.values() for name in of))
-    found = set().union(*(values_of(columns[name]) for name in names))
+    found = set().union(*(distinct_ratings(columns[name]) for name in names))
     categories = Categories.of(found, order, where)
     return RatedItems(
         tuple(names),
@@ -170,7 +170,7 @@ def _ids(items: Sequence[Any], where: str) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def sets_of(
+def rater_sets(
     given: Mapping[str, Any], known: Sequence[str], where: str = ""
 ) -> dict[str, list[str]]:
     """Raters by the name of the set that they are in."""
@@ -191,7 +191,7 @@ def sets_of(
     return sets
 
 
-def _pivoted(
+def _pivot(
     table: pa.Table, long: Mapping[str, str | None], others: Mapping[str, str], where: str
 ) -> tuple[dict[str, list[Any]], pa.Table]:
     """A column of each rater, and the first row of each item."""
@@ -228,7 +228,7 @@ def _pivoted(
     return columns, table.take(first)
 
 
-def _ordered(found: set[Any], order: Sequence[Any] | None, where: str) -> list[Any]:
+def _order_categories(found: set[Any], order: Sequence[Any] | None, where: str) -> list[Any]:
     if order is not None:
         if not any(isinstance(value, str) for value in found):
             order = [_number(value) for value in order]

@@ -26,7 +26,7 @@ def named_runs(runs: Any) -> dict[str, Any]:
     if isinstance(runs, list | tuple) and not hasattr(next(iter(runs), None), "query_id"):
         if not all(isinstance(run, str | os.PathLike) for run in runs):
             raise InputError("runs: a list of runs has to hold file names; name others in a dict")
-        return _distinct([os.fspath(run) for run in runs])
+        return _distinct_names([os.fspath(run) for run in runs])
     return {"run": runs}
 
 
@@ -34,7 +34,7 @@ def _nested_twice(documents: Mapping[Any, Any]) -> bool:
     return any(isinstance(value, Mapping) or is_ids(value) for value in documents.values())
 
 
-def _distinct(paths: list[str]) -> dict[str, str]:
+def _distinct_names(paths: list[str]) -> dict[str, str]:
     """Names for run files: file names, or whole paths where those are the same."""
     if not paths:
         raise InputError("runs: an empty list, expected at least one run")

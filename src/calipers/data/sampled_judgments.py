@@ -40,7 +40,7 @@ _LINES = {
 }
 
 
-def read_sampled(source: GroupSource) -> tuple[GroupedJudgments, dict[str, Any]]:
+def read_sampled_judgments(source: GroupSource) -> tuple[GroupedJudgments, dict[str, Any]]:
     """Sampled judgments from any source, in groups that are their strata, and the same judgments
     without strata as columns; :class:`InputError` says what is wrong with them.
 
@@ -57,12 +57,12 @@ def read_sampled(source: GroupSource) -> tuple[GroupedJudgments, dict[str, Any]]
         stored: Mapping[str, Any] = {}
         grades = None
         if isinstance(data, str):
-            rows, stored = _of_file(data)
-            grades, rows = rows.level, _drawn(rows)
+            rows, stored = _read_file(data)
+            grades, rows = rows.level, _set_inclusion(rows)
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
-            rows = rows_of_dict({t: {"": of} for t, of in data.items()} if _flat(data) else data)
+            rows = rows_of_dict({t: {"": of} for t, of in data.items()} if _is_flat(data) else data)
         else:
-            rows = _of_table(data)
+            rows = _from_table(data)
         _check(rows)
         grades = rows.level if grades is None else grades
         groups = to_grouped_arrays(
@@ -73,13 +73,13 @@ def read_sampled(source: GroupSource) -> tuple[GroupedJudgments, dict[str, Any]]
     return replace(groups, arrays={"inclusion": unknown, **groups.arrays}), judged
 
 
-def _flat(source: Mapping[Any, Any]) -> bool:
+def _is_flat(source: Mapping[Any, Any]) -> bool:
     """Whether topics hold grades, and no strata."""
     held = (next(iter(of.values()), 0) for of in source.values() if isinstance(of, Mapping))
     return not any(isinstance(one, Mapping) for one in held)
 
 
-def _of_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
+def _read_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
     """The rows of a file."""
     try:
         rows, stored = rows_of_file(path, "groups or prefs", lenient=False)
@@ -89,7 +89,7 @@ def _of_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
             message = message.replace(theirs, ours)
         raise InputError(message) from None
     if rows.part is None:
-        return replace(rows, group=_one(rows)), stored
+        return replace(rows, group=_single_stratum(rows)), stored
     second, third, fourth, last = rows.group, rows.part, rows.document, rows.level
     rows = replace(rows, part=None)
     if (last == 1).all():
@@ -103,18 +103,18 @@ def _of_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
     # Documents stand third, as in judgments; second, they differ from line to line.
     third_is_document = len(second.unique()) == 1
     document, grade = (third, fourth) if third_is_document else (second, third)
-    rows = replace(rows, group=_one(rows), document=document, inclusion=last)
+    rows = replace(rows, group=_single_stratum(rows), document=document, inclusion=last)
     if not third_is_document:
         rows = replace(rows, part=fourth)
-    return replace(rows, level=_whole(grade, rows)), stored
+    return replace(rows, level=_parse_integers(grade, rows)), stored
 
 
-def _drawn(rows: JudgmentRows) -> JudgmentRows:
+def _set_inclusion(rows: JudgmentRows) -> JudgmentRows:
     """The rows with the probabilities that their methods leave, as statAP's program reads them;
     those of topics of which nothing was drawn are not judged."""
     if rows.part is None or rows.inclusion is None:
         return rows
-    method, topic = _whole(rows.part, rows, "method"), encode_ids(rows.topic)[1]
+    method, topic = _parse_integers(rows.part, rows, "method"), encode_ids(rows.topic)[1]
     held = rows.level > _NOT_SAMPLED
     of_sample = np.bincount(topic, held & (method != _CHOSEN), int(topic.max(initial=-1)) + 1) > 0
     return replace(
@@ -125,23 +125,23 @@ def _drawn(rows: JudgmentRows) -> JudgmentRows:
     )
 
 
-def _of_table(source: Any) -> JudgmentRows:
+def _from_table(source: Any) -> JudgmentRows:
     """The rows of a table."""
-    table = trec_tables.table_of(source, "qrels")
+    table = trec_tables.to_table(source, "qrels")
     topic, document, grades = trec_tables.columns(table, "qrels")
     rows = JudgmentRows(topic, topic, None, document, grades.astype(np.float64))
     stratum, probability = (
         next((name for name in names if name in table.column_names), None)
         for names in (STRATUM, PROBABILITY)
     )
-    group = _one(rows) if stratum is None else trec_tables.id_array(table, stratum)
+    group = _single_stratum(rows) if stratum is None else trec_tables.id_array(table, stratum)
     if probability is None:
         return replace(rows, group=group)
-    inclusion = trec_tables.numbers(_from_text(table, probability), probability)
+    inclusion = trec_tables.numbers(_parse_number_column(table, probability), probability)
     return replace(rows, group=group, inclusion=inclusion.astype(np.float64))
 
 
-def _from_text(table: Any, name: str) -> Any:
+def _parse_number_column(table: Any, name: str) -> Any:
     """A table whose column of numbers was read as text, as that of strata is; what is no number
     stays, and is told."""
     import pyarrow as pa
@@ -153,14 +153,14 @@ def _from_text(table: Any, name: str) -> Any:
         return table
 
 
-def _one(rows: JudgmentRows) -> Any:
+def _single_stratum(rows: JudgmentRows) -> Any:
     """One stratum for all rows."""
     import pyarrow as pa
 
     return pa.array([b""] * len(rows.level), pa.large_binary())
 
 
-def _whole(column: Any, rows: JudgmentRows, what: str = "grade") -> Any:
+def _parse_integers(column: Any, rows: JudgmentRows, what: str = "grade") -> Any:
     """Numbers that stand there as text."""
     out = np.zeros(len(column))
     for row, text in enumerate(column.to_pylist()):

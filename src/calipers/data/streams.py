@@ -54,7 +54,7 @@ def _common_type(name: str, parts: Sequence[BatchSource]) -> pa.DataType:
     having = [part for part in parts if name in part.schema.names]
     made = pa.schema([])
     for part in having:
-        field = pa.field(name, _plain(part.schema.field(name).type))
+        field = pa.field(name, _value_type(part.schema.field(name).type))
         try:
             made = pa.unify_schemas([made, pa.schema([field])], promote_options="permissive")
         except (pa.ArrowTypeError, pa.ArrowInvalid):
@@ -70,7 +70,7 @@ def _common_type(name: str, parts: Sequence[BatchSource]) -> pa.DataType:
     return pa.string() if unseen else found
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _value_type(kind: pa.DataType) -> pa.DataType:
     """The type of the values, whose codes may be others in every file; levels keep their order."""
     import pyarrow as pa
 
@@ -117,7 +117,7 @@ class ConformedBatches:
             )
 
 
-def partitions(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scalar]]:
+def partition_keys(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scalar]]:
     """What the directories between a folder and each file say: ``year=2024`` is a column.
 
     Values are whole numbers where all are, as Arrow has it, or else text.
@@ -130,7 +130,7 @@ def partitions(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scalar]]:
         step.partition("=")[0] for at in inner for step in at.split("/") if "=" in step
     )
     found = dataset.partitioning(pa.schema([(n, pa.string()) for n in names]), flavor="hive")
-    keys = [_in_order(dataset.get_partition_keys(found.parse(f"/{at}/")), names) for at in inner]
+    keys = [_order_keys(dataset.get_partition_keys(found.parse(f"/{at}/")), names) for at in inner]
     for name in names:
         values = pa.array([key.get(name) for key in keys], pa.string())
         with suppress(pa.ArrowInvalid):
@@ -141,7 +141,7 @@ def partitions(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scalar]]:
     return keys
 
 
-def _in_order(keys: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def _order_keys(keys: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Arrow gives them in any."""
     return {name: keys[name] for name in names if name in keys}
 
@@ -162,10 +162,10 @@ def free_memory(root: str = "/") -> int:
     ``root`` is where the files of the system are.
     """
     base = Path(root)
-    return max(min([_of_machine(base), *_of_containers(base)]), 1)
+    return max(min([_machine_memory(base), *_container_memory(base)]), 1)
 
 
-def _of_machine(root: Path) -> int:
+def _machine_memory(root: Path) -> int:
     with suppress(OSError, ValueError, StopIteration):
         lines = (root / "proc/meminfo").read_text("utf-8").splitlines()
         line = next(line for line in lines if line.startswith("MemAvailable:"))
@@ -175,7 +175,7 @@ def _of_machine(root: Path) -> int:
     return _UNKNOWN
 
 
-def _of_containers(root: Path) -> Iterator[int]:
+def _container_memory(root: Path) -> Iterator[int]:
     """What each group of processes, within which this one is, has left."""
     groups = root / "sys/fs/cgroup"
     own = {""}
@@ -190,14 +190,14 @@ def _of_containers(root: Path) -> Iterator[int]:
             for limit, taken, cached in _LIMITS:
                 with suppress(OSError, ValueError):  # "max" is no number
                     most = _number(base / at / limit)
-                    yield most - _number(base / at / taken) + _cached(base / at, cached)
+                    yield most - _number(base / at / taken) + _cached_memory(base / at, cached)
 
 
 def _number(path: Path) -> int:
     return int(path.read_text("utf-8"))
 
 
-def _cached(folder: Path, name: str) -> int:
+def _cached_memory(folder: Path, name: str) -> int:
     """What of the memory that is taken holds files, which are given up first."""
     with suppress(OSError, ValueError):
         lines = (folder / "memory.stat").read_text("utf-8").splitlines()
@@ -318,11 +318,11 @@ class Stream:
         if isinstance(given, Stream):
             return given
         if _is_path(given):
-            parts = _found(os.fspath(given), text)
+            parts = _from_path(os.fspath(given), text)
             return cls(parts, parts[0].name if given == STDIN else os.fspath(given))
         if isinstance(given, list | tuple) and given and all(map(_is_path, given)):
-            return cls(_listed(list(map(os.fspath, given)), text), _name(given))
-        part = _other(given, text)
+            return cls(_from_paths(list(map(os.fspath, given)), text), _name(given))
+        part = _from_object(given, text)
         return cls([part], part.name)
 
     def batches(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[Batch]:
@@ -352,7 +352,7 @@ class Stream:
                 "the rows needs them in a file"
             )
         self._begun = True
-        return _ahead(self._read(schema, rows), self._stop)
+        return _prefetch(self._read(schema, rows), self._stop)
 
     def size(self, columns: Sequence[str]) -> int:
         """About how many bytes columns take in memory, by metadata and the sizes of files; 0 of
@@ -389,10 +389,10 @@ class Stream:
                 held.append((where, [array.slice(start, taken) for array in arrays]))
                 start, count = start + taken, count + taken
                 if count == rows:
-                    yield _joined(schema.names, held, first)
+                    yield _combine(schema.names, held, first)
                     first, count, held = first + count, 0, []
         if held:
-            yield _joined(schema.names, held, first)
+            yield _combine(schema.names, held, first)
         elif first == 0:
             raise InputError(f"{self.name}: the table has no rows")
 
@@ -407,7 +407,7 @@ class Stream:
                 part.check_unchanged()
 
 
-def _joined(
+def _combine(
     names: Sequence[str], held: Sequence[tuple[str, Sequence[pa.Array]]], first: int
 ) -> Batch:
     import pyarrow as pa
@@ -424,7 +424,7 @@ def _joined(
     )
 
 
-def _ahead(made: Generator[T], stop: Callable[[], None]) -> Iterator[T]:
+def _prefetch(made: Generator[T], stop: Callable[[], None]) -> Iterator[T]:
     """What is made, of which the next one is in the making while one is looked at.
 
     Whoever waits does so in Python, where an interrupt reaches them.
@@ -453,7 +453,7 @@ def _name(paths: Sequence[Any]) -> str:
     return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
 
-def _other(given: Any, text: Collection[str]) -> BatchSource:
+def _from_object(given: Any, text: Collection[str]) -> BatchSource:
     """What is no path."""
     import pyarrow as pa
     from pyarrow import dataset
@@ -463,9 +463,9 @@ def _other(given: Any, text: Collection[str]) -> BatchSource:
     if isinstance(given, pa.RecordBatchReader):
         return ReaderSource(given, "the batches")
     if hasattr(given, "read"):
-        return _piped(given, text)
+        return _from_pipe(given, text)
     try:
-        return TableSource(tables.as_arrow(given), "the table")
+        return TableSource(tables.to_arrow(given), "the table")
     except InputError as error:
         if "is no source of judgments" not in str(error):
             raise
@@ -476,14 +476,14 @@ def _other(given: Any, text: Collection[str]) -> BatchSource:
         ) from None
 
 
-def _piped(given: Any, text: Collection[str]) -> BatchSource:
+def _from_pipe(given: Any, text: Collection[str]) -> BatchSource:
     name = given if isinstance(given, str) else "the stream"
     with tables.read_errors(name, "a table"):
         return TextStream(given, text)
 
 
-def _listed(paths: Sequence[str], text: Collection[str]) -> list[BatchSource]:
-    parts = [part for path in paths for part in _found(path, text)]
+def _from_paths(paths: Sequence[str], text: Collection[str]) -> list[BatchSource]:
+    parts = [part for path in paths for part in _from_path(path, text)]
     seen: set[str] = set()
     for path in (path for part in parts for path in part.files):
         if (same := os.path.realpath(path)) in seen:
@@ -492,24 +492,24 @@ def _listed(paths: Sequence[str], text: Collection[str]) -> list[BatchSource]:
     return parts
 
 
-def _found(path: str, text: Collection[str]) -> list[BatchSource]:
+def _from_path(path: str, text: Collection[str]) -> list[BatchSource]:
     """What stands under a path."""
     if path == STDIN:
-        return [_piped(path, text)]
+        return [_from_pipe(path, text)]
     if "*" in path and not os.path.exists(path):
         found = sorted(glob.glob(path, recursive=True))
         if not found:
             raise InputError(f"{path}: no file is called so")
-        return _listed(found, text)
+        return _from_paths(found, text)
     if path and os.path.isdir(path):
-        return _in_directory(path, text)
+        return _from_directory(path, text)
     tables.check_file(path, f"a table: {tables.formats_text()}")
     if not stat.S_ISREG(os.stat(path).st_mode):
-        return [_piped(path, text)]
-    return [_file(path, text)]
+        return [_from_pipe(path, text)]
+    return [_from_file(path, text)]
 
 
-def _file(path: str, text: Collection[str]) -> BatchSource:
+def _from_file(path: str, text: Collection[str]) -> BatchSource:
     kind, packed = tables.file_extension(path)
     found = tables.TABLE_FORMATS.get(kind)
     if found is None or (packed and not found.is_text):
@@ -524,15 +524,15 @@ def _file(path: str, text: Collection[str]) -> BatchSource:
         return (ParquetSource if tables.BINARIES[kind] == "parquet" else FeatherSource)(path)
 
 
-def _in_directory(folder: str, text: Collection[str]) -> list[BatchSource]:
-    found = tables.in_folder(folder)
+def _from_directory(folder: str, text: Collection[str]) -> list[BatchSource]:
+    found = tables.list_folder(folder)
     if not found:
         raise InputError(
             f"{folder}: there is no table in the directory; expected {tables.formats_text()}"
         )
-    keys = partitions(folder, found)
+    keys = partition_keys(folder, found)
     return [
-        PartitionedSource(_file(path, text), key) if key else _file(path, text)
+        PartitionedSource(_from_file(path, text), key) if key else _from_file(path, text)
         for path, key in zip(found, keys, strict=True)
     ]
 

@@ -206,7 +206,7 @@ def _read(
             names = file.schema_arrow.names
             check_names(name, names)
             return file.read(columns=list(choose(names)))
-    table = as_arrow(found.read(source, text))
+    table = to_arrow(found.read(source, text))
     check_names(name, table.column_names)
     return table.select(choose(table.column_names))
 
@@ -271,10 +271,10 @@ def _read_csv(source: ByteSource, text: Collection[str], delimiter: str = ",") -
                 convert_options=converting,
             )
 
-    return _in_blocks(read)
+    return _read_blocks(read)
 
 
-def _in_blocks(read: Callable[[int], pa.Table]) -> pa.Table:
+def _read_blocks(read: Callable[[int], pa.Table]) -> pa.Table:
     """What is read in small blocks, or else in one."""
     import pyarrow as pa
 
@@ -298,10 +298,10 @@ def _read_json_lines(source: ByteSource, text: Collection[str]) -> pa.Table:
             )
 
     try:
-        table = _in_blocks(lambda block: read([], block))
+        table = _read_blocks(lambda block: read([], block))
         # Text that looks like a date was text all the same.
         dates = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
-        return _in_blocks(lambda block: read(dates, block)) if dates else table
+        return _read_blocks(lambda block: read(dates, block)) if dates else table
     except pa.ArrowInvalid:
         check_json_lines(source)
         raise
@@ -320,7 +320,7 @@ def check_json_lines(source: ByteSource) -> None:
                 continue
             where = f"{source.name}:{number}"
             try:
-                row = json.loads(line, object_pairs_hook=_distinct)
+                row = json.loads(line, object_pairs_hook=_check_unique_keys)
             except (ValueError, RecursionError) as error:
                 why = getattr(error, "msg", error)
                 raise InputError(f"{where}: expected a JSON object: {why}") from None
@@ -333,12 +333,13 @@ def check_json_lines(source: ByteSource) -> None:
                 before, first = kinds.setdefault(name, (kind, number))
                 if before != kind:
                     raise InputError(
-                        f"{where}: {name!r} is {_a(kind)}, and {_a(before)} in line {first}; "
+                        f"{where}: {name!r} is {_add_article(kind)}, and {_add_article(before)} in "
+                        f"line {first}; "
                         "expected values of one kind"
                     )
 
 
-def _a(kind: str) -> str:
+def _add_article(kind: str) -> str:
     return kind if kind == "text" else f"{'an' if kind == 'object' else 'a'} {kind}"
 
 
@@ -355,12 +356,12 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     check_file(name, "a JSON file")
     with read_errors(name, "JSON"), ByteSource.of(name).text(longest=None) as stream:
         try:
-            return json.loads(stream.read(), object_pairs_hook=_distinct)
+            return json.loads(stream.read(), object_pairs_hook=_check_unique_keys)
         except json.JSONDecodeError as error:
             raise InputError(f"{name}:{error.lineno}: is no JSON: {error.msg}") from None
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _check_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
@@ -380,7 +381,7 @@ def combine_chunks(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def as_arrow(frame: Any) -> pa.Table:
+def to_arrow(frame: Any) -> pa.Table:
     """A data frame (pandas, polars, DuckDB, Arrow) or a dict of columns as an Arrow table."""
     import pyarrow as pa
 
@@ -451,14 +452,14 @@ def file_digest(path: str | os.PathLike[str]) -> tuple[int, str]:
     return ByteSource(os.fspath(path)).digest()
 
 
-def files_of(path: str) -> list[str]:
+def list_files(path: str) -> list[str]:
     """The files that a path means: of a directory and of a pattern those that are read."""
     if "*" in path and not os.path.exists(path):
-        return [file for found in glob.glob(path, recursive=True) for file in files_of(found)]
-    return in_folder(path) if os.path.isdir(path) else [path]
+        return [file for found in glob.glob(path, recursive=True) for file in list_files(found)]
+    return list_folder(path) if os.path.isdir(path) else [path]
 
 
-def in_folder(folder: str) -> list[str]:
+def list_folder(folder: str) -> list[str]:
     """The tables in a directory, by their paths, but for what begins with ``_`` or ``.``; these are
     notes of whoever wrote it."""
     paths: list[str] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_array, as_numbers, count_others
+from calipers.data.arrays import count_others, to_array, to_numbers
 from calipers.data.errors import InputError, format_value
 
 if TYPE_CHECKING:
@@ -30,18 +30,18 @@ def time_codes(values: Any, what: str = "time") -> tuple[npt.NDArray[np.intp], i
     >>> codes.tolist(), times
     ([1, 0, 1], 2)
     """
-    column = as_array(values, what)
+    column = to_array(values, what)
     if column.dtype.kind == "f":
-        column = as_numbers(column, what)  # NaN is no time
+        column = to_numbers(column, what)  # NaN is no time
     if column.dtype.kind in "OUVST":
-        column = _of_objects(column, what)
+        column = _to_sortable(column, what)
     if column.dtype.kind not in "iufMm":
         raise InputError(f"{what}: is a column of {column.dtype}, expected {EXPECTED}")
     times, codes = np.unique(column, return_inverse=True)
     return codes.reshape(-1).astype(np.intp), len(times)
 
 
-def _of_objects(column: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+def _to_sortable(column: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     """Texts, or objects that have an order, as what sorts by time."""
     values = column.tolist()
     if not any(isinstance(value, str) for value in values):
@@ -60,7 +60,7 @@ def _of_objects(column: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
         )
     stripped = [text.strip() for text in texts]
     if any(_ZONE.search(text) for text in stripped):
-        return np.array([_instant(text, row, what) for row, text in enumerate(stripped)])
+        return np.array([_to_seconds(text, row, what) for row, text in enumerate(stripped)])
     # Without zones, texts of one form are in the order of time as they are.
     plain = [text.replace(" ", "T") for text in stripped]
     if len({("-" in text[:8], len(text.partition("T")[0])) for text in plain}) > 1:
@@ -68,15 +68,15 @@ def _of_objects(column: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
             f"{what}: has {format_value(stripped[0])} and texts of another form; give all times "
             "alike"
         )
-    return _ranked(plain)
+    return _rank_texts(plain)
 
 
-def _ranked(texts: list[str]) -> npt.NDArray[np.intp]:
+def _rank_texts(texts: list[str]) -> npt.NDArray[np.intp]:
     ranks = {text: rank for rank, text in enumerate(sorted(set(texts)))}
     return np.array([ranks[text] for text in texts], np.intp)
 
 
-def _instant(text: str, row: int, what: str) -> float:
+def _to_seconds(text: str, row: int, what: str) -> float:
     """A time with its zone, in seconds."""
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_array, as_number, check_length, is_missing, wrong_weights
+from calipers.data.arrays import check_length, is_missing, to_array, to_number, wrong_weights
 from calipers.data.byte_sources import ByteSource
-from calipers.data.costs import ALONE, NO_COSTS, Costs, as_costs, cost_column_name
+from calipers.data.costs import ALONE, NO_COSTS, Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError, format_names, format_value
 from calipers.data.frequency_weights import MOST_ROWS
 from calipers.data.tables import (
     TEXTS,
     add_location,
-    as_arrow,
     check_file,
     column,
     file_digest,
     file_extension,
     is_table,
     read_table,
+    to_arrow,
 )
 from calipers.data.trec import InputOrigin
 from calipers.data.trec_tables import TOPIC, decode_id, find_column, id_array
@@ -68,7 +68,7 @@ class UnitColumns:
         try:
             _ = None if times is None else time_codes(times)
         except InputError as error:
-            raise InputError(_named(str(error), units, unit)) from None
+            raise InputError(_name_unit(str(error), units, unit)) from None
         return cls(
             unit_weights(weight, units, table, unit),
             unit_counts(count, units, table, unit),
@@ -81,7 +81,7 @@ class UnitColumns:
 _ROW = re.compile(r"\bin row (\d+)")
 
 
-def _named(message: str, units: Sequence[str], unit: str) -> str:
+def _name_unit(message: str, units: Sequence[str], unit: str) -> str:
     """A message on a column of units, of which it names one in the place of a row."""
     return _ROW.sub(lambda found: f"of {unit} {units[int(found[1])]!r}", message)
 
@@ -92,7 +92,7 @@ def unit_counts(
     """For how many each unit stands, some above 0; None where nothing is given."""
     if given is None:
         return None
-    found, at = _told(given, units, table, unit, f"a column of {unit}_table=", "count")
+    found, at = _unit_values(given, units, table, unit, f"a column of {unit}_table=", "count")
     counts = np.array([np.nan if (x := _number(value)) is None else x for value in found])
     for place in np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)))).tolist():
         name = units[place]
@@ -112,15 +112,15 @@ def unit_counts(
 def _number(value: Any) -> float | None:
     """A number, also one that is written out: one word makes a column of text of all beside it."""
     if isinstance(value, str):
-        return float(value) if _reads(value) else None
-    return as_number(value)
+        return float(value) if _is_numeric(value) else None
+    return to_number(value)
 
 
 def _column(
     given: Any, units: Sequence[str], table: TopicTable | None, unit: str, what: str
 ) -> list[Any]:
     """A value for each unit."""
-    found, at = _told(given, units, table, unit, f"a column of {unit}_table=", what)
+    found, at = _unit_values(given, units, table, unit, f"a column of {unit}_table=", what)
     for name, value in zip(units, found, strict=True):
         if is_missing(value):
             raise InputError(f"{at(name)}: the {what} of {unit} {name!r} is missing")
@@ -143,16 +143,16 @@ def unit_weights(
     if given is None:
         return None
     if in_order and not isinstance(given, Mapping | str):
-        column = as_array(given, "weight")
+        column = to_array(given, "weight")
         check_length(column, len(units), "weight", "the values of each system are")
         given = dict(zip(units, column.tolist(), strict=True))
     else_ = "an array in their order" if in_order else "a column of topic_table="
-    found, at = _told(given, units, table, unit, else_, "weight")
-    weight = np.array([np.nan if (x := as_number(value)) is None else x for value in found])
+    found, at = _unit_values(given, units, table, unit, else_, "weight")
+    weight = np.array([np.nan if (x := to_number(value)) is None else x for value in found])
     number = "expected a finite number, 0 or more"
     wrong = [
         # One word makes a column of text of all numbers beside it.
-        (np.array([isinstance(x, str) and not _reads(x) for x in found]), number),
+        (np.array([isinstance(x, str) and not _is_numeric(x) for x in found]), number),
         (~np.isfinite(weight), number),
         *wrong_weights(np.where(np.isfinite(weight), weight, 0.0)),
     ]
@@ -166,7 +166,7 @@ def unit_weights(
     return None if (weight == weight[0]).all() else weight
 
 
-def _reads(text: str) -> bool:
+def _is_numeric(text: str) -> bool:
     """Whether it is a number, written out."""
     try:
         return math.isfinite(float(text))
@@ -174,7 +174,7 @@ def _reads(text: str) -> bool:
         return False
 
 
-def _told(
+def _unit_values(
     given: Any, units: Sequence[str], table: TopicTable | None, unit: str, else_: str, what: str
 ) -> tuple[list[Any], Callable[[str], str]]:
     """The value of each unit, and what says where that stands."""
@@ -251,12 +251,12 @@ def read_topic_table(given: Any) -> TopicTable:
     column of topics by one of its usual names."""
     if not isinstance(given, str | os.PathLike):
         with add_location(IN_MEMORY):
-            rows = as_arrow(given)
+            rows = to_arrow(given)
             names = [
                 decode_id(name)
                 for name in id_array(rows, find_column(rows.column_names, TOPIC)).to_pylist()
             ]
-        return TopicTable(InputOrigin(IN_MEMORY), rows, _places(names, IN_MEMORY, None))
+        return TopicTable(InputOrigin(IN_MEMORY), rows, _row_index(names, IN_MEMORY, None))
     path = os.fspath(given)
     source = ByteSource.of(path)
     with add_location(source.name):
@@ -265,7 +265,7 @@ def read_topic_table(given: Any) -> TopicTable:
             decode_id(name)
             for name in id_array(rows, find_column(rows.column_names, TOPIC)).to_pylist()
         ]
-    row_of = _places(names, source.name, source)
+    row_of = _row_index(names, source.name, source)
     if not source.is_file:
         return TopicTable(InputOrigin(IN_MEMORY, source.name), rows, row_of, source)
     size, digest = file_digest(path)
@@ -273,7 +273,7 @@ def read_topic_table(given: Any) -> TopicTable:
     return TopicTable(origin, rows, row_of, source)
 
 
-def _places(names: Sequence[str], where: str, source: ByteSource | None) -> dict[str, int]:
+def _row_index(names: Sequence[str], where: str, source: ByteSource | None) -> dict[str, int]:
     """The row of each topic, of which each has one."""
     out: dict[str, int] = {}
     for row, name in enumerate(names):
@@ -310,7 +310,7 @@ def read_topic_costs(
     if given is None:
         return NO_COSTS, []
     if isinstance(given, Mapping):
-        given = {cost: _of_one(value, systems) for cost, value in given.items()}
+        given = {cost: _wrap_single_system(value, systems) for cost, value in given.items()}
         shared = {cost for cost, value in given.items() if _is_file(value, table)}
         given |= {cost: dict.fromkeys(systems, given[cost]) for cost in shared}
     costs = Costs.of(given).by_system(systems)
@@ -319,7 +319,7 @@ def read_topic_costs(
     for cost, by in costs.columns.items():
         columns[cost] = {}
         for name, value in by.items():
-            at = _where(cost_column_name(cost, name if len(systems) > 1 else ALONE))
+            at = _constant_location(cost_column_name(cost, name if len(systems) > 1 else ALONE))
             found = value
             if _is_file(value, table):
                 alone = len(systems) == 1 or cost not in shared
@@ -329,11 +329,11 @@ def read_topic_costs(
             elif isinstance(value, str | os.PathLike) and table is not None:
                 cells = table.column(os.fspath(value), list(table.row_of)).to_pylist()
                 found, at = dict(zip(table.row_of, cells, strict=True)), table.at
-            columns[cost][name] = _of_units(found, at, topics, unit)
+            columns[cost][name] = _unit_costs(found, at, topics, unit)
     return Costs(columns, costs.numbers), origins
 
 
-def _of_one(value: Any, systems: Sequence[str]) -> Any:
+def _wrap_single_system(value: Any, systems: Sequence[str]) -> Any:
     """A dict from topics to numbers is that of the only system."""
     alone = isinstance(value, Mapping) and len(systems) == 1
     return {systems[0]: value} if alone and systems[0] not in map(str, value) else value
@@ -345,14 +345,16 @@ def _is_file(value: Any, table: TopicTable | None) -> bool:
     return named and (table is None or os.fspath(value) not in table.rows.column_names)
 
 
-def _where(what: str) -> Callable[[str], str]:
+def _constant_location(what: str) -> Callable[[str], str]:
     return lambda _: what
 
 
-def _of_units(found: Any, at: Callable[[str], str], units: Sequence[str], unit: str) -> FloatArray:
+def _unit_costs(
+    found: Any, at: Callable[[str], str], units: Sequence[str], unit: str
+) -> FloatArray:
     """A cost for each unit, from a dict; or in their order."""
     if not isinstance(found, Mapping):
-        return as_costs(found, at(""), len(units))
+        return to_costs(found, at(""), len(units))
     by_name = {str(name): value for name, value in found.items()}
     made = np.empty(len(units))
     for place, name in enumerate(units):
@@ -370,13 +372,13 @@ def _of_units(found: Any, at: Callable[[str], str], units: Sequence[str], unit: 
                 "number, 0 or more"
             )
         made[place] = number
-    return as_costs(made, at(""), len(units))
+    return to_costs(made, at(""), len(units))
 
 
 def _read(value: Any) -> float:
     """A number, also one that is written out: one word makes a column of text of all beside it."""
     try:
-        found = float(value) if isinstance(value, str) else as_number(value)
+        found = float(value) if isinstance(value, str) else to_number(value)
     except ValueError:
         found = None
     return np.nan if found is None else found

@@ -103,7 +103,7 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
                 )
             judgments = _core.Judgments.from_file(data, lenient)
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
-            judgments = _core.Judgments.from_dict(trec_tables.nested(data, "grade"))
+            judgments = _core.Judgments.from_dict(trec_tables.to_dicts(data, "grade"))
         else:
             topics, documents, grades = trec_tables.columns(data, "qrels")
             judgments = _core.Judgments.from_columns(buffers(topics), buffers(documents), grades)
@@ -183,10 +183,10 @@ def read_run(
             judged = qrels.judgments.rank_dict({"": {"": 0.0}})
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             judged = qrels.judgments.rank_dict(
-                trec_tables.nested(data, "score"), float32, ascending=ascending
+                trec_tables.to_dicts(data, "score"), float32, ascending=ascending
             )
         else:
-            table = trec_tables.table_of(data, "run")
+            table = trec_tables.to_table(data, "run")
             ordered = not trec_tables.is_unordered(table.column_names)
             topics, documents, scores = trec_tables.columns(table, "run")
             judged = qrels.judgments.rank_columns(
@@ -241,15 +241,19 @@ def judgments_digest(source: TrecSource, origin: InputOrigin) -> Callable[[], st
     """Tells when it is called what tells other judgments from these: of a file its own digest, of a
     dict that of what it says in any order; None of what has no such."""
     if origin.sha256 is not None or not isinstance(source, Mapping):
-        return partial(_known, origin.sha256)
-    return partial(_known, None) if trec_tables.holds_columns(source) else partial(_of_dict, source)
+        return partial(_known_digest, origin.sha256)
+    return (
+        partial(_known_digest, None)
+        if trec_tables.holds_columns(source)
+        else partial(_hash_dict, source)
+    )
 
 
-def _known(digest: str | None) -> str | None:
+def _known_digest(digest: str | None) -> str | None:
     return digest
 
 
-def _of_dict(judgments: Mapping[str, Any]) -> str:
+def _hash_dict(judgments: Mapping[str, Any]) -> str:
     def plain(part: Any) -> Any:
         nested = isinstance(part, Mapping)
         return {str(key): plain(value) for key, value in part.items()} if nested else str(part)
@@ -330,14 +334,14 @@ def read_rows(
             _check_rows(table, kind, data, rows["line"])
             return table, update_origin(origin, rows["source"])
         if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
-            data = trec_tables.ids_of_topics(data) or trec_tables.nested(data, value)
+            data = trec_tables.ids_of_topics(data) or trec_tables.to_dicts(data, value)
         if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             data = {
                 "topic": [topic for topic, documents in data.items() for _ in documents],
                 "doc": [document for documents in data.values() for document in documents],
                 value: [number for documents in data.values() for number in documents.values()],
             }
-        given = trec_tables.table_of(data, kind)
+        given = trec_tables.to_table(data, kind)
         if kind == "run" and not sets and trec_tables.is_unordered(given.column_names):
             raise InputError("holds no scores, but topics and documents alone")
         topics, documents, values = trec_tables.columns(given, kind)

@@ -11,7 +11,7 @@ import numpy as np
 from calipers.data.arrays import from_arrow
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.ir_datasets import ROWS
-from calipers.data.tables import as_arrow, combine_chunks
+from calipers.data.tables import combine_chunks, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +44,7 @@ def holds_columns(source: Mapping[Any, Any]) -> bool:
     )
 
 
-def nested(source: Mapping[Any, Any], value: str) -> dict[Any, dict[Any, Any]]:
+def to_dicts(source: Mapping[Any, Any], value: str) -> dict[Any, dict[Any, Any]]:
     """Dicts in a dict, as the core takes them, of mappings of any kind."""
     for topic, documents in source.items():
         if not isinstance(documents, Mapping):
@@ -61,16 +61,16 @@ def nested(source: Mapping[Any, Any], value: str) -> dict[Any, dict[Any, Any]]:
 def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
     """Topics and documents of a table as Arrow's binary arrays, and its grades or scores. Ranks do
     for scores; where there are neither (see :func:`is_unordered`), all scores are 0."""
-    table = table_of(source, kind)
+    table = to_table(source, kind)
     names = table.column_names
     topic, document, *value = find_columns(names, kind)
     topics, documents = id_array(table, topic), id_array(table, document)
     if not value:
         return topics, documents, np.zeros(table.num_rows)
     if kind == "qrels":
-        return topics, documents, _whole(numbers(_without_letters(table, *value), *value))
+        return topics, documents, _to_int(numbers(_without_letters(table, *value), *value))
     values = numbers(table, *value).astype(np.float64, copy=False)
-    return topics, documents, _of_ranks(topics, values) if value == ["rank"] else values
+    return topics, documents, _scores_from_ranks(topics, values) if value == ["rank"] else values
 
 
 def is_unordered(names: Sequence[str]) -> bool:
@@ -102,7 +102,7 @@ def _without_letters(table: pa.Table, name: str) -> pa.Table:
     return table.set_column(place, name, pc.utf8_ltrim(column, "L").cast(pa.int64()))
 
 
-def _of_ranks(topics: Any, ranks: Any) -> Any:
+def _scores_from_ranks(topics: Any, ranks: Any) -> Any:
     """Scores that give these ranks, which begin at 1 in every topic and are distinct."""
     codes = from_arrow(topics.dictionary_encode().indices)
     order = np.lexsort((ranks, codes))
@@ -152,15 +152,15 @@ def find_column(names: Sequence[str], accepted: Sequence[str]) -> str:
     )
 
 
-def table_of(source: Any, kind: Kind) -> pa.Table:
+def to_table(source: Any, kind: Kind) -> pa.Table:
     """A frame, columns or rows as a table."""
     iterate = getattr(source, ROWS[kind][1], None)  # a dataset of ir_datasets
     if iterate is not None:
         source = iterate()
     elif isinstance(source, Mapping) or hasattr(source, "__arrow_c_stream__"):
-        return as_arrow(source)
+        return to_arrow(source)
     if not isinstance(source, Iterable) or isinstance(source, str | bytes):
-        return as_arrow(source)
+        return to_arrow(source)
     rows = list(source)
     if not rows:
         raise InputError("no rows")
@@ -168,7 +168,7 @@ def table_of(source: Any, kind: Kind) -> pa.Table:
         raise InputError("is judged by subtopic, expected one grade a document")
     if isinstance(rows[0], Mapping):
         keys = dict.fromkeys(key for row in rows for key in row)
-        return as_arrow({key: [row.get(key) for row in rows] for key in keys})
+        return to_arrow({key: [row.get(key) for row in rows] for key in keys})
     names = ("query_id", "doc_id", "relevance" if kind == "qrels" else "score")
     take = attrgetter(*names)
     try:
@@ -177,10 +177,10 @@ def table_of(source: Any, kind: Kind) -> pa.Table:
         raise InputError(
             f"a row is {format_value(rows[0])}, expected {', '.join(names)} of it"
         ) from None
-    return as_arrow(dict(zip(names, zip(*values, strict=True), strict=True)))
+    return to_arrow(dict(zip(names, zip(*values, strict=True), strict=True)))
 
 
-def _present(table: pa.Table, name: str) -> Any:
+def _check_present(table: pa.Table, name: str) -> Any:
     """A column without missing values, in which no value is encoded."""
     import pyarrow as pa
 
@@ -203,7 +203,7 @@ def id_array(table: pa.Table, name: str) -> Any:
     """A column of ids as one array of Arrow's large binary; whole numbers as their digits."""
     import pyarrow as pa
 
-    column = _present(table, name)
+    column = _check_present(table, name)
     kind = column.type
     if pa.types.is_integer(kind):
         column = column.cast(pa.large_string())
@@ -238,7 +238,7 @@ def numbers(table: pa.Table, name: str) -> Any:
     """A column of numbers."""
     import pyarrow as pa
 
-    column = _present(table, name)
+    column = _check_present(table, name)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
@@ -256,7 +256,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _whole(grades: Any) -> Any:
+def _to_int(grades: Any) -> Any:
     limits = np.iinfo(np.int32)
     with np.errstate(invalid="ignore"):
         for wrong, text in (

@@ -119,7 +119,7 @@ class DistinctValues(Mergeable):
             found = pc.unique(values)
         if pa.types.is_dictionary(found.type):
             found = found.dictionary_decode()
-        return cls(_stored(pa.table({"values": found})))
+        return cls(_serialize_table(pa.table({"values": found})))
 
     @property
     def values(self) -> Any:
@@ -161,7 +161,7 @@ class RowTable(Mergeable):
         """Of columns of one length."""
         import pyarrow as pa
 
-        return cls(_stored(pa.table(columns)))
+        return cls(_serialize_table(pa.table(columns)))
 
     @property
     def table(self) -> pa.Table:
@@ -173,10 +173,10 @@ class RowTable(Mergeable):
 
         both = [self.table, other.table]
         # Of a column without any value nobody knows the type.
-        return RowTable(_stored(pa.concat_tables(both, promote_options="permissive")))
+        return RowTable(_serialize_table(pa.concat_tables(both, promote_options="permissive")))
 
 
-def _stored(table: pa.Table) -> npt.NDArray[np.uint8]:
+def _serialize_table(table: pa.Table) -> npt.NDArray[np.uint8]:
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()

@@ -41,10 +41,10 @@ def serialize(part: Mergeable) -> bytes:
     """As it travels from one process to another: where it is defined, and what it holds."""
     from calipers.statistics.serialization import to_bytes
 
-    return ",".join(sorted(set(_homes(part)))).encode() + b"\n" + to_bytes(part)
+    return ",".join(sorted(set(_defining_modules(part)))).encode() + b"\n" + to_bytes(part)
 
 
-def _homes(value: Any) -> Iterator[str]:
+def _defining_modules(value: Any) -> Iterator[str]:
     """The modules of all partials that it holds."""
     if isinstance(value, Mergeable):
         yield type(value).__module__
@@ -52,7 +52,7 @@ def _homes(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         value = tuple(value.values())
     for each in value if isinstance(value, tuple | list) else ():
-        yield from _homes(each)
+        yield from _defining_modules(each)
 
 
 def deserialize(data: bytes) -> Any:
@@ -65,14 +65,16 @@ def deserialize(data: bytes) -> Any:
         if not home.startswith(_HOME):
             raise CorruptError("holds nothing of calipers")
         import_module(home)
-    return from_bytes(packed, also=tuple(of for of in _kinds(Mergeable) if of.__module__ in homes))
+    return from_bytes(
+        packed, also=tuple(of for of in _all_subclasses(Mergeable) if of.__module__ in homes)
+    )
 
 
-def _kinds(of: type) -> Iterator[type]:
+def _all_subclasses(of: type) -> Iterator[type]:
     below: list[type] = of.__subclasses__()
     for kind in below:
         yield kind
-        yield from _kinds(kind)
+        yield from _all_subclasses(kind)
 
 
 class Engine:

@@ -53,7 +53,7 @@ class DaskEngine(RemoteEngine):
     @classmethod
     def session(cls, frames: Sequence[Any]) -> None:
         """None: where things are computed is said when they are."""
-        _installed()
+        _import_dask()
 
     @classmethod
     def of(cls, given: Any, session: None = None, text: Collection[str] = ()) -> DaskEngine:
@@ -84,7 +84,7 @@ class DaskEngine(RemoteEngine):
         """As the protocol has it."""
         import dask.dataframe as dd
 
-        return cls(dd.from_pandas(_as_pandas(rows), npartitions=1))
+        return cls(dd.from_pandas(_to_pandas(rows), npartitions=1))
 
     @classmethod
     def of_lines(cls, path: str, read: TextTask, session: None = None) -> DaskEngine:
@@ -107,7 +107,7 @@ class DaskEngine(RemoteEngine):
         blocks = [block for of in found for block in of]
         reading = delayed(_read_lines)
         parts = [reading(read, f"{path}, part {k}", block) for k, block in enumerate(blocks)]
-        meta = _as_pandas(read.schema.empty_table())
+        meta = _to_pandas(read.schema.empty_table())
         return cls(dd.from_delayed(parts, meta=meta, verify_meta=False), path, [path])
 
     def listed(
@@ -134,7 +134,7 @@ class DaskEngine(RemoteEngine):
     def whole(self, by: str) -> DaskEngine:
         """As the protocol has it."""
         column = dict(zip(self.names, self.frame.columns, strict=True))[by]
-        frame = self.frame.shuffle(on=column).map_partitions(_sorted, column)
+        frame = self.frame.shuffle(on=column).map_partitions(_sort_frame, column)
         return DaskEngine(frame, self.name, self.files, by)
 
     @cached_property
@@ -164,7 +164,7 @@ class DaskEngine(RemoteEngine):
             traverse=False,
         )
         merge = MergeTask(kept, self.name)
-        partition, met = delayed(_partition), delayed(_met)
+        partition, met = delayed(_partition), delayed(_merge_parts)
         named = dict(zip(self.names, self.frame.columns, strict=True))
         frames = self.frame[[named[name] for name in columns]].to_delayed()
         parts = [partition(task, place, frame) for place, frame in enumerate(frames)]
@@ -179,7 +179,7 @@ def connect(scheduler: str | None) -> None:
     if scheduler is None:
         return
     try:
-        _installed().Client(scheduler)
+        _import_dask().Client(scheduler)
     except OSError as error:
         raise InputError(f"Dask: no scheduler answers at {scheduler}: {error}") from error
 
@@ -198,7 +198,7 @@ def check_workers() -> None:
         When Calipers is not there, or another version of it or of Python.
     """
     try:
-        client = _installed().default_client()
+        client = _import_dask().default_client()
     except ValueError:  # there is none: threads or processes of this Python do the work
         return
     if client.asynchronous:
@@ -211,15 +211,17 @@ def check_workers() -> None:
     pythons = {at: found[at]["host"]["python"].split()[0] for at in new if at in found}
     # A function that another Python has pickled may take a worker down.
     asked = [at for at, python in pythons.items() if remote.same_python(python)]
-    answers = client.run(remote.question(), workers=asked) if asked else {}
-    remote.check("Dask", (remote.Worker(*answer) for answer in answers.values()))
+    answers = client.run(remote.describe_worker(), workers=asked) if asked else {}
+    remote.check_workers("Dask", (remote.Worker(*answer) for answer in answers.values()))
     others = pythons.keys() - set(asked)
     own = calipers.__version__
-    remote.check("Dask", (remote.Worker(at, "python", pythons[at], own, "") for at in others))
+    remote.check_workers(
+        "Dask", (remote.Worker(at, "python", pythons[at], own, "") for at in others)
+    )
     _ABLE.update((scheduler, at) for at in asked)
 
 
-def _installed() -> Any:
+def _import_dask() -> Any:
     try:
         import dask.dataframe  # noqa: F401
         import distributed
@@ -230,7 +232,7 @@ def _installed() -> Any:
 
 def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
     """The tables under paths, which are of the kind that the first says it is."""
-    _installed()
+    _import_dask()
     import dask.dataframe as dd
 
     kind = table_kind(files, name, "Dask")
@@ -253,7 +255,7 @@ def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
         raise InputError(f"{name}: {error}") from None
 
 
-def _as_pandas(rows: pa.Table) -> Any:
+def _to_pandas(rows: pa.Table) -> Any:
     """A table, of which text stays Arrow's."""
     import pandas as pd
     import pyarrow as pa
@@ -265,10 +267,10 @@ def _as_pandas(rows: pa.Table) -> Any:
 def _read_lines(read: TextTask, where: str, block: bytes) -> Any:
     import pyarrow as pa
 
-    return _as_pandas(pa.Table.from_batches([read.read(where, 1, block)]))
+    return _to_pandas(pa.Table.from_batches([read.read(where, 1, block)]))
 
 
-def _sorted(frame: Any, column: Any) -> Any:
+def _sort_frame(frame: Any, column: Any) -> Any:
     return frame.sort_values(column, kind="stable")
 
 
@@ -279,6 +281,8 @@ def _partition(task: PartitionTask, place: int, frame: Any) -> PartitionResult |
     return task.partition(place, table.to_batches(max_chunksize=task.rows))
 
 
-def _met(merge: MergeTask, parts: Sequence[PartitionResult | None]) -> PartitionResult | None:
+def _merge_parts(
+    merge: MergeTask, parts: Sequence[PartitionResult | None]
+) -> PartitionResult | None:
     found = [part for part in parts if part is not None]
     return merge.merged(found) if found else None

@@ -56,11 +56,11 @@ class JudgedTopics(Mergeable):
         for name in self.rankings.keys() & other.rankings.keys():
             rankings[name] = self.rankings[name] + other.rankings[name]
         unjudged = {name: of + other.unjudged[name] for name, of in self.unjudged.items()}
-        names = {name: _first(of + other.names[name]) for name, of in self.names.items()}
+        names = {name: _first_names(of + other.names[name]) for name, of in self.names.items()}
         return JudgedTopics(rankings, unjudged, names)
 
 
-def _first(names: Sequence[str]) -> tuple[str, ...]:
+def _first_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(names)[:_NAMED])
 
 
@@ -102,7 +102,7 @@ class _JudgeBatch:
                 for name, of in zip(self.runs, tables[1:], strict=True)
             }
             counts = {name: len(of) for name, of in alone.items()}
-            return JudgedTopics({}, counts, {name: _first(of) for name, of in alone.items()})
+            return JudgedTopics({}, counts, {name: _first_names(of) for name, of in alone.items()})
         qrels = trec.read_qrels(tables[0])
         # A run has to hold something: where it retrieves nothing here, a topic that nobody judged.
         other = max(qrels.topics) + "."
@@ -112,7 +112,7 @@ class _JudgeBatch:
             run = trec.read_run(name, held, qrels, float32=self.float32)
             rankings[name] = JudgedRankings(**run.arrays)
             unjudged[name] = run.unjudged_topics if of.num_rows else 0
-            names[name] = _first(run.unjudged_topic_names) if of.num_rows else ()
+            names[name] = _first_names(run.unjudged_topic_names) if of.num_rows else ()
         return JudgedTopics(rankings, unjudged, names)
 
 

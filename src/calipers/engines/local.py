@@ -90,18 +90,18 @@ class StreamEngine(LocalEngine):
         wide = max(len(columns), FEW_COLUMNS)
         found = self.stream.batches(columns, max(1, streams.ROWS * FEW_COLUMNS // wide))
         watched = track_rows(found, what, self.rows, lambda batch: batch.rows)
-        watched = watched if self.by is None else _whole(watched, self.by)
+        watched = watched if self.by is None else _align_batches(watched, self.by)
         return self._sum(work, watched, kept, min(os.cpu_count() or 1, MOST_THREADS))
 
 
-def _whole(batches: Iterable[Batch], by: str) -> Iterator[Batch]:
+def _align_batches(batches: Iterable[Batch], by: str) -> Iterator[Batch]:
     """The rows in batches that end where a value does; what is there of the last one is kept until
     the next batch has told where it ends."""
     held: list[Batch] = []
     seen: dict[Any, int] = {}
     last: Any = None
     for batch in batches:
-        starts, values = _runs(batch.columns[by])
+        starts, values = _run_starts(batch.columns[by])
         for start, value in zip(starts.tolist(), values, strict=True):
             row = batch.first + start
             if start == 0 and held and value == last:
@@ -114,15 +114,15 @@ def _whole(batches: Iterable[Batch], by: str) -> Iterator[Batch]:
                     f"the other: sort them by {by!r}, or take engine='memory'"
                 )
         if len(starts) > 1 or (held and values[0] != last):
-            yield _joined([*held, _part(batch, 0, int(starts[-1]))])
+            yield _concat_batches([*held, _slice_batch(batch, 0, int(starts[-1]))])
             held = []
-        held.append(_part(batch, int(starts[-1]) if not held else 0, batch.rows))
+        held.append(_slice_batch(batch, int(starts[-1]) if not held else 0, batch.rows))
         last = values[-1]
     if held:
-        yield _joined(held)
+        yield _concat_batches(held)
 
 
-def _runs(column: pa.Array) -> tuple[Any, list[Any]]:
+def _run_starts(column: pa.Array) -> tuple[Any, list[Any]]:
     """Where runs of one value begin, and these."""
     encoded = column if hasattr(column, "indices") else column.dictionary_encode("encode")
     codes = from_arrow(encoded.indices.fill_null(-1))
@@ -130,7 +130,7 @@ def _runs(column: pa.Array) -> tuple[Any, list[Any]]:
     return starts, encoded.take(starts).to_pylist()
 
 
-def _part(batch: Batch, start: int, end: int) -> Batch:
+def _slice_batch(batch: Batch, start: int, end: int) -> Batch:
     """Some rows of a batch."""
     if (start, end) == (0, batch.rows):
         return batch
@@ -138,7 +138,7 @@ def _part(batch: Batch, start: int, end: int) -> Batch:
     return replace(batch, columns=columns, first=batch.first + start)
 
 
-def _joined(held: Sequence[Batch]) -> Batch:
+def _concat_batches(held: Sequence[Batch]) -> Batch:
     """Batches as one."""
     held = [batch for batch in held if batch.rows]
     if len(held) == 1:

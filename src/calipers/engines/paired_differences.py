@@ -18,15 +18,15 @@ from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.measures.rater_agreement import counted_items
 from calipers.statistics import (
     ClassTables,
-    Commonest,
     FloatArray,
     IntArray,
-    Several,
+    MajorityValue,
     Statistic,
+    StatisticVector,
     UnitDifferences,
-    signs,
+    count_signs,
 )
-from calipers.systems.multioutput import OutputsAdded
+from calipers.systems.multioutput import StreamedOutputs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -51,7 +51,7 @@ class Pair:
     by_rows: bool
     of_values: bool
     clustered: bool = False
-    known: tuple[Commonest, ...] = ()
+    known: tuple[MajorityValue, ...] = ()
 
     @property
     def asked(self) -> tuple[Asked, Asked]:
@@ -61,7 +61,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Met(Mergeable):
+class JointConfusion(Mergeable):
     """How the classes that two systems say meet the true one: the places in truth × first × second
     that hold rows, ascending, with their number, weights and squared weights, shape (3, C)."""
 
@@ -69,7 +69,7 @@ class Met(Mergeable):
     held: FloatArray
 
     @classmethod
-    def of(cls, first: ClassCounts, second: ClassCounts) -> Met:
+    def of(cls, first: ClassCounts, second: ClassCounts) -> JointConfusion:
         """Of the rows of a batch."""
         one, k = first.cells, first.matrix.classes
         flat = np.asarray(one.flat * k + second.cells.flat % k, np.int64)
@@ -79,11 +79,11 @@ class Met(Mergeable):
         rows = np.bincount(cells.row(), minlength=len(cells.place)).astype(np.float64)
         return cls(cells.place, np.stack([rows, cells.counts, cells.squares]))
 
-    def __add__(self, other: Met) -> Met:
+    def __add__(self, other: JointConfusion) -> JointConfusion:
         place, inverse = np.unique(np.append(self.place, other.place), return_inverse=True)
         both = np.concatenate([self.held, other.held], axis=1)
         sums = [np.bincount(inverse, of, len(place)) for of in both]
-        return Met(place, np.stack(sums).astype(np.float64))
+        return JointConfusion(place, np.stack(sums).astype(np.float64))
 
     def cells(self, classes: int, unit: float, *, uneven: bool) -> MultinomialCells:
         """The cells, of rows that weigh 1 where all weigh a ``unit``."""
@@ -96,12 +96,12 @@ class Met(Mergeable):
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(Mergeable):
+class PairDifferences(Mergeable):
     """Of pairs of systems, by their places among those that are asked for, how differences of rows
     are spread; and how the classes that they say meet, by the first pair that takes these."""
 
     spread: Mapping[int, UnitDifferences]
-    met: Mapping[int, Met]
+    met: Mapping[int, JointConfusion]
 
     @classmethod
     def of(
@@ -111,31 +111,31 @@ class Pairs(Mergeable):
         moved: Mapping[Asked, Influence],
         total: float,
         whole: Mapping[Asked, Statistic],
-    ) -> Pairs:
+    ) -> PairDifferences:
         """Of the rows of a batch, with how much each moves the numbers, given the statistics of
         all rows."""
-        met: dict[int, Met] = {}
-        for at, pair in tables(pairs):
+        met: dict[int, JointConfusion] = {}
+        for at, pair in distinct_pairs(pairs):
             first, second = (_counts(systems[name], pair.measure) for name in pair.systems)
             if first is not None and second is not None:
-                met[at] = Met.of(first, second)
+                met[at] = JointConfusion.of(first, second)
         found = {}
         for at, pair in enumerate(pairs):
             one, other = (moved.get(asked) for asked in pair.asked)
             values = [_values(systems[name], pair.measure) for name in pair.systems]
             losses = [_losses(systems[of[0]], pair.measure, whole[of]) for of in pair.asked]
-            rated = [_rated(systems[name], pair.measure) for name in pair.systems]
+            rated = [_rating_sample(systems[name], pair.measure) for name in pair.systems]
             if pair.clustered:
                 if rated[0] is not None and rated[1] is not None:
                     found[at] = UnitDifferences.of_signs(rated[0].signs(rated[1]))
                 if pair.of_values and values[0] is not None and values[1] is not None:
                     losses = [values[0].values, values[1].values]
                 if losses[0] is not None and losses[1] is not None:
-                    found[at] = UnitDifferences.of_signs(signs(losses[0] - losses[1]))
+                    found[at] = UnitDifferences.of_signs(count_signs(losses[0] - losses[1]))
                 continue
             if values[0] is not None and values[1] is not None:
                 if pair.of_values:
-                    found[at] = _of_values(values[0], values[1])
+                    found[at] = _subtract_values(values[0], values[1])
                     continue
                 if one is not None and other is not None:
                     means: list[Any] = [whole[asked] for asked in pair.asked]
@@ -146,7 +146,7 @@ class Pairs(Mergeable):
                     )
             if pair.by_rows and one is not None and other is not None:
                 # Of averages no row is of either class, also where those of a batch are of one.
-                averaged = isinstance(whole[pair.asked[0]], ClassTables | Several)
+                averaged = isinstance(whole[pair.asked[0]], ClassTables | StatisticVector)
                 items = [None if of is None else _items(of, pair.measure) for of in rated]
                 found[at] = _differences(pair, one, other, total, items, by_class=not averaged)
                 if rated[0] is not None and rated[1] is not None:
@@ -155,14 +155,14 @@ class Pairs(Mergeable):
                     found[at] = found[at].signed(losses[0] - losses[1])
         return cls(found, met)
 
-    def __add__(self, other: Pairs) -> Pairs:
-        return Pairs(
+    def __add__(self, other: PairDifferences) -> PairDifferences:
+        return PairDifferences(
             {k: of + other.spread[k] for k, of in self.spread.items()},
             {k: of + other.met[k] for k, of in self.met.items()},
         )
 
 
-def tables(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
+def distinct_pairs(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
     """The first pair of each two statistics, with its place."""
     seen = set()
     for at, pair in enumerate(pairs):
@@ -171,7 +171,7 @@ def tables(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
             yield at, pair
 
 
-def _over(system: SystemOutput, measure: Measure) -> tuple[Any, Measure]:
+def _resolve_measure(system: SystemOutput, measure: Measure) -> tuple[Any, Measure]:
     """What a measure is of, and the measure as it is asked of that."""
     one, own = system.asked(measure)
     return one.over(own), own
@@ -179,28 +179,28 @@ def _over(system: SystemOutput, measure: Measure) -> tuple[Any, Measure]:
 
 def _counts(system: SystemOutput, measure: Measure) -> ClassCounts | None:
     """The counts of independent rows that a measure is of."""
-    of, _ = _over(system, measure)
+    of, _ = _resolve_measure(system, measure)
     return of if isinstance(of, ClassCounts) and of.clusters is None else None
 
 
 def _values(system: SystemOutput, measure: Measure) -> RowValues | None:
     """The values of rows of which some may have none, where the number is their mean."""
-    of, own = _over(system, measure)
+    of, own = _resolve_measure(system, measure)
     return of if isinstance(of, RowValues) and is_mean(own) else None
 
 
 def _losses(system: SystemOutput, measure: Measure, whole: Statistic) -> FloatArray | None:
     """What each row loses, where a number is a function of their mean."""
-    of, own = _over(system, measure)
-    if isinstance(whole, Several):
+    of, own = _resolve_measure(system, measure)
+    if isinstance(whole, StatisticVector):
         terms = system.asked(measure)[0].terms(own)
-        return terms.as_loss(own, whole) if isinstance(terms, OutputsAdded) else None
+        return terms.as_loss(own, whole) if isinstance(terms, StreamedOutputs) else None
     return of.values if isinstance(of, RowLosses) else None
 
 
-def _rated(system: SystemOutput, measure: Measure) -> RatingSample | None:
+def _rating_sample(system: SystemOutput, measure: Measure) -> RatingSample | None:
     """The items that raters rated."""
-    of, _ = _over(system, measure)
+    of, _ = _resolve_measure(system, measure)
     return of if isinstance(of, RatingSample) else None
 
 
@@ -209,7 +209,7 @@ def _items(rated: RatingSample, measure: Measure) -> npt.NDArray[np.bool_]:
     return counted_items(measure, rated.statistic)
 
 
-def _of_values(first: RowValues, second: RowValues) -> UnitDifferences:
+def _subtract_values(first: RowValues, second: RowValues) -> UnitDifferences:
     """By how much these differ, all of which are there."""
     values, weight = first.values - second.values, first.weight
     if weight is None:

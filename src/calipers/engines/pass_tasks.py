@@ -11,7 +11,7 @@ import numpy as np
 from calipers.engines.accumulators import WeightMoments
 from calipers.engines.base import Mergeable
 from calipers.engines.gram_matrix import Asked, gram_columns, inner_products, sums_by_cluster
-from calipers.engines.paired_differences import Pair, Pairs
+from calipers.engines.paired_differences import Pair, PairDifferences
 from calipers.estimation.counts import ClassCounts
 from calipers.inference.variance_estimators import Influence, TwoClassVariance
 from calipers.statistics import ClassTables, ConfusionMatrix
@@ -137,14 +137,18 @@ class InfluenceTask:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Statistics travel as those that come back do, in a fraction of the bytes.
-        return _moving, (self.build, list(self.whole), to_bytes(list(self.whole.values())))
+        return _make_influence_task, (
+            self.build,
+            list(self.whole),
+            to_bytes(list(self.whole.values())),
+        )
 
     def norm(self, combination: FloatArray) -> Callable[[Any], SquaredNorm]:
         """The squared norm of a combination of the kept columns."""
         return _LinearCombination(self, combination)
 
 
-def _moving(
+def _make_influence_task(
     build: Callable[[Any], BatchSystems], asked: Sequence[Asked], whole: bytes
 ) -> InfluenceTask:
     return InfluenceTask(build, dict(zip(asked, from_bytes(whole), strict=True)))
@@ -168,7 +172,7 @@ class SecondPassResult(Mergeable):
     spaces: Mapping[int, InfluenceKind]
     products: FloatArray
     sums: Mapping[int, FloatArray]
-    pairs: Pairs
+    pairs: PairDifferences
     #: Of averages over classes, the sums of cubes of columns.
     cubes: Mapping[int, float]
     #: Of several classes what the rows of each cluster in each cell weigh, shape (C, K·K).
@@ -199,9 +203,9 @@ class SecondPass:
         """Of a batch."""
         systems = self.moving.build(batch).systems
         moved, seconds = self.moving.of(systems), self.moving.seconds(systems)
-        pairs = Pairs.of(self.pairs, systems, moved, self.total, self.moving.whole)
+        pairs = PairDifferences.of(self.pairs, systems, moved, self.total, self.moving.whole)
         places = {asked: k for k, asked in enumerate(self.moving.whole)}
-        spaces = {places[asked]: _kind(of) for asked, of in moved.items()}
+        spaces = {places[asked]: _influence_kind(of) for asked, of in moved.items()}
         if any(of.space.clusters is not None for of in moved.values()):
             sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
             cells = self._cells(systems, moved)
@@ -238,22 +242,22 @@ class SecondPass:
 
 
 @dataclass(frozen=True, eq=False)
-class OfPairs:
+class PairTask:
     """How the rows of a batch differ between systems, by itself."""
 
     moving: InfluenceTask
     pairs: Sequence[Pair]
     total: float
 
-    def __call__(self, batch: Any) -> Pairs:
+    def __call__(self, batch: Any) -> PairDifferences:
         """Of a batch."""
         systems = self.moving.build(batch).systems
         needed = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
         moved = self.moving.of(systems, needed)
-        return Pairs.of(self.pairs, systems, moved, self.total, self.moving.whole)
+        return PairDifferences.of(self.pairs, systems, moved, self.total, self.moving.whole)
 
 
-def _kind(of: Influence) -> InfluenceKind:
+def _influence_kind(of: Influence) -> InfluenceKind:
     space = of.space
     return InfluenceKind(
         of.name, space.degrees, isinstance(space, TwoClassVariance) and space.pairs

@@ -26,33 +26,38 @@ from calipers.engines.gram_matrix import (
     as_linear_combination,
     cluster_influence,
 )
-from calipers.engines.paired_differences import Met, Pair, Pairs, tables
+from calipers.engines.paired_differences import (
+    JointConfusion,
+    Pair,
+    PairDifferences,
+    distinct_pairs,
+)
 from calipers.engines.pass_tasks import (
     BatchSystems,
     BoundStatistics,
     FirstPass,
     FirstPassResult,
     InfluenceTask,
-    OfPairs,
+    PairTask,
     SecondPass,
     SecondPassResult,
     SquaredNorm,
 )
 from calipers.estimation import effective_sample_size
-from calipers.estimation.averages import Seen
+from calipers.estimation.averages import RowSummary
 from calipers.estimation.counts import ClassCounts, PairedCounts
-from calipers.estimation.effective_sample_size import with_interval
+from calipers.estimation.effective_sample_size import add_interval
 from calipers.estimation.losses import estimate_from_moments, is_mean, loss_derivative
-from calipers.estimation.multilabel import RowValues, held_by, of_those_there
-from calipers.estimation.poisson_bootstrap import with_replicates
-from calipers.estimation.rater_agreement import of_either
-from calipers.estimation.regression import of_gathered
+from calipers.estimation.multilabel import RowValues, estimate_defined_rows, reweighted_influence
+from calipers.estimation.poisson_bootstrap import add_replicates
+from calipers.estimation.rater_agreement import difference_from_items
+from calipers.estimation.regression import estimate_from_buffer
 from calipers.estimation.scores import table_acceleration
 from calipers.estimation.statistic_estimates import apply_measure, estimate_from_statistic
 from calipers.inference import intervals
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, MultinomialCells
-from calipers.inference.point_estimate import SummedUnits
+from calipers.inference.point_estimate import UnitSummary
 from calipers.inference.variance_estimators import Influence
 from calipers.statistics import (
     ClassTables,
@@ -62,12 +67,12 @@ from calipers.statistics import (
     NumericRows,
     Ratings,
     ScoreTable,
-    Several,
+    StatisticVector,
     UnitDifferences,
 )
 from calipers.statistics.base import effective_size
 from calipers.systems import costs
-from calipers.systems.multioutput import OutputsAdded
+from calipers.systems.multioutput import StreamedOutputs
 
 if TYPE_CHECKING:
     from calipers.inference.intervals import Interval
@@ -82,20 +87,20 @@ if TYPE_CHECKING:
 MOST_CELLS = 1 << 20
 
 
-def _of_one_pass() -> Interval:
+def _one_pass_interval() -> Interval:
     """Of what needs a second look and cannot have it."""
     return intervals.no_interval("none", "one_pass")
 
 
-def _nothing(systems: Mapping[str, SystemOutput]) -> int:
+def _no_auxiliary(systems: Mapping[str, SystemOutput]) -> int:
     return 0
 
 
-def _of_cells(of: Any, most: int = MOST_CELLS) -> Any:
+def _limit_cells(of: Any, most: int = MOST_CELLS) -> Any:
     """A statistic in which rows are looked up; of several tables each has a share of the cells."""
-    if isinstance(of, Several):
+    if isinstance(of, StatisticVector):
         share = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(of.parts), 4))
-        return of.each(partial(_of_cells, most=share))
+        return of.each(partial(_limit_cells, most=share))
     return of.compress(most) if isinstance(of, ScoreTable | ClassTables) else of
 
 
@@ -114,7 +119,7 @@ class TwoPassEvaluation:
     build: Callable[[Any], BatchSystems] = BatchSystems
     columns: Sequence[str] = ()
     bounded: Callable[[Any], Any] = identity
-    beside: Callable[[Mapping[str, SystemOutput]], Any] = _nothing
+    beside: Callable[[Mapping[str, SystemOutput]], Any] = _no_auxiliary
     #: The pairs of systems that are compared, the first less the second.
     compared: Sequence[tuple[str, str]] = ()
     #: What is kept of the rows of a batch that are looked at.
@@ -138,9 +143,9 @@ class TwoPassEvaluation:
             return None
         like, statistic = self.like[system], self.statistics[asked]
         (one, own), settings = like.asked(measure), settings or like.settings
-        value, terms = None, one.terms(own) if isinstance(statistic, Several) else None
-        if isinstance(terms, OutputsAdded):
-            assert isinstance(statistic, Several)
+        value, terms = None, one.terms(own) if isinstance(statistic, StatisticVector) else None
+        if isinstance(terms, StreamedOutputs):
+            assert isinstance(statistic, StatisticVector)
             found, unit = self._second(asked), self.unit
             found = found if found is None or unit == 1 else found.in_units(unit)
             value, statistic = terms.as_one(own, statistic, found)
@@ -152,7 +157,7 @@ class TwoPassEvaluation:
 
         size = effective_size(passed.weight.total, passed.weight.squares)
         looks = moved, partial(self._second, asked)
-        seen = Seen(passed.rows, size, passed.clustered, settings, *looks)
+        seen = RowSummary(passed.rows, size, passed.clustered, settings, *looks)
         made = self._made_of(one, own, statistic, seen)
         if made is None:
             return None
@@ -165,18 +170,20 @@ class TwoPassEvaluation:
         by_cluster = moved() if passed.clustered else None
         some = isinstance(one.over(own), RowValues)
         own_law = None
-        by_cluster = held_by(by_cluster) if some and by_cluster is not None else by_cluster
+        by_cluster = (
+            reweighted_influence(by_cluster) if some and by_cluster is not None else by_cluster
+        )
         if isinstance(statistic, Moments):
             formula, ends = apply_measure(own, statistic), getattr(one.over(own), "ends", None)
             made = estimate_from_moments(
                 formula, statistic, settings, passed.rows, ends, by_cluster
             )
             if some:
-                made = of_those_there(own, made, statistic, passed.rows)
+                made = estimate_defined_rows(own, made, statistic, passed.rows)
                 own_law = made.law
             if self.engine.again:
                 rate = loss_derivative(formula, made.value, statistic)
-                units = SummedUnits(
+                units = UnitSummary(
                     statistic.mean,
                     statistic.effective_size,
                     lambda: None if (of := moved()) is None else (1 / rate) * of,
@@ -187,19 +194,19 @@ class TwoPassEvaluation:
             made = replace(made, skew=lambda: self._skewness(asked))
         elif isinstance(statistic, NumericMoments | NumericRows) and not passed.clustered:
             if made.kind == "quantile" and isinstance(statistic, NumericRows):
-                made = costs.of_gathered(own, made, statistic)
+                made = costs.estimate_from_buffer(own, made, statistic)
             else:
-                made = of_gathered(made, statistic)
+                made = estimate_from_buffer(made, statistic)
         error, methods, clusters = made.error, made.methods, None
         if passed.clustered:
             error = None if by_cluster is None else lambda: by_cluster.error
             clusters = None if by_cluster is None else by_cluster.space.clusters
             methods = methods if clusters is not None and isinstance(statistic, Moments) else {}
             several = isinstance(statistic, ConfusionMatrix) and statistic.classes > 2
-            if clusters is not None and several and effective_sample_size.of_several(own):
+            if clusters is not None and several and effective_sample_size.is_class_average(own):
                 methods = {"effective rows": partial(self._by_cells, asked, own)}
         if (error is None or value is not None) and not self.engine.again:
-            error = _of_one_pass if self._moves(asked) else None
+            error = _one_pass_interval if self._moves(asked) else None
         return replace(
             made,
             value=made.value if value is None else value,
@@ -228,7 +235,7 @@ class TwoPassEvaluation:
         weight, k = held[cluster, place] / self.unit, statistic.classes
         clusters = ClusterIndex(cluster.astype(np.uint32), len(held), weight)
         cells = MultinomialCells.from_flat(place.astype(np.int64), (k, k), weight, clusters)
-        return effective_sample_size.of_classes(own, statistic, cells, level)
+        return effective_sample_size.class_average_interval(own, statistic, cells, level)
 
     def _skewness(self, asked: Asked) -> float:
         """The skewness over √n of how much rows move a number, where it was added up."""
@@ -261,7 +268,11 @@ class TwoPassEvaluation:
         if isinstance(self.statistics[pair[0], measure], Ratings):
             found = self.differing(pair, measure)
             weight = self.passed.weight
-            return made if found is None else of_either(made, found, weight.total / self.unit)
+            return (
+                made
+                if found is None
+                else difference_from_items(made, found, weight.total / self.unit)
+            )
         return replace(made, unit_spread=spread)
 
     def _signs(self, pair: tuple[str, str], measure: Measure) -> Signs | None:
@@ -270,10 +281,10 @@ class TwoPassEvaluation:
         return None if found is None else found.signs
 
     def _made_of(
-        self, one: SystemOutput, own: Measure, statistic: Any, seen: Seen
+        self, one: SystemOutput, own: Measure, statistic: Any, seen: RowSummary
     ) -> PointEstimate | None:
         """What a statistic of all rows says of a number, and of how it varies."""
-        if isinstance(statistic, Several):
+        if isinstance(statistic, StatisticVector):
             each = [self._made_of(one, own.plain, of, seen) for of in statistic.parts]
             made: PointEstimate = one.terms(own).reading(own, each, statistic, seen)
             return made
@@ -282,7 +293,7 @@ class TwoPassEvaluation:
         if found is None or seen.clustered or not isinstance(statistic, ScoreTable):
             return found
         formula = apply_measure(own, statistic)
-        found, area = with_replicates(formula, found, statistic), formula.definition.area
+        found, area = add_replicates(formula, found, statistic), formula.definition.area
         if area is None:
             return found
 
@@ -290,12 +301,12 @@ class TwoPassEvaluation:
             known = table_acceleration(formula, statistic, self.passed.weight.most)
             return known if known is not None else seen.skewness / 6
 
-        return with_interval(formula, found, [(1.0, found)], acceleration, seen.size)
+        return add_interval(formula, found, [(1.0, found)], acceleration, seen.size)
 
     def lacks_error(self, system: str, measure: Measure) -> bool:
         """Whether the error of a number takes a second look at the rows."""
         like, whole = self.like[system], self.statistics[system, measure]
-        if isinstance(whole, Several):
+        if isinstance(whole, StatisticVector):
             return self._moves((system, measure))
         made = estimate_from_statistic(
             like.asked(measure)[1], whole, like.settings, self.passed.rows
@@ -308,7 +319,7 @@ class TwoPassEvaluation:
         """Whether it is known how rows move a number, of which none is looked up."""
         system, measure = asked
         whole = self.moving.whole[asked]
-        if isinstance(whole, Several) and isinstance(whole.parts[0], ScoreTable):
+        if isinstance(whole, StatisticVector) and isinstance(whole.parts[0], ScoreTable):
             return True  # in which the rows of the system at hand would have no place
         return self.like[system].influence(measure, whole) is not None
 
@@ -406,7 +417,7 @@ class TwoPassEvaluation:
         few: dict[int, Statistic] = {}
         for of in self._weighed.values():
             if id(of) not in few:
-                few[id(of)] = _of_cells(of)
+                few[id(of)] = _limit_cells(of)
         return InfluenceTask(
             self.build, {asked: few[id(of)] for asked, of in self._weighed.items()}
         )
@@ -473,10 +484,10 @@ class TwoPassEvaluation:
             self._moved  # noqa: B018
         missing = [pair for pair in systems if pair not in self._pairs]
         if asked := self._asked_of(missing):
-            found = self._reduced(OfPairs(self.moving, asked, self.passed.weight.total))
+            found = self._reduced(PairTask(self.moving, asked, self.passed.weight.total))
             self._know(missing, found)
 
-    def _know(self, systems: Sequence[tuple[str, str]], found: Pairs) -> None:
+    def _know(self, systems: Sequence[tuple[str, str]], found: PairDifferences) -> None:
         """Keep what was found of pairs of systems; where the commonest of their differences was not
         counted in every batch, that takes one more look."""
         asked, spread = self._asked_of(systems), dict(found.spread)
@@ -484,9 +495,9 @@ class TwoPassEvaluation:
             k: replace(asked[k], known=of.classes) for k, of in spread.items() if not of.certain
         }
         if unsure:
-            work = OfPairs(self.moving, list(unsure.values()), self.passed.weight.total)
+            work = PairTask(self.moving, list(unsure.values()), self.passed.weight.total)
             spread.update(zip(unsure, self._reduced(work).spread.values(), strict=True))
-        met = {pair.table: found.met.get(at) for at, pair in tables(asked)}
+        met = {pair.table: found.met.get(at) for at, pair in distinct_pairs(asked)}
         self._pairs.update({pair: {} for pair in systems})
         for at, pair in enumerate(asked):
             own = self._pairs[pair.systems]
@@ -499,9 +510,9 @@ class TwoPassEvaluation:
 
     def _pair(
         self, pair: tuple[str, str], measure: Measure
-    ) -> tuple[UnitDifferences | None, Met | None]:
+    ) -> tuple[UnitDifferences | None, JointConfusion | None]:
         self.compare([pair])
-        found: tuple[UnitDifferences | None, Met | None]
+        found: tuple[UnitDifferences | None, JointConfusion | None]
         found = self._pairs.get(pair, {}).get(measure, (None, None))
         return found
 

@@ -37,7 +37,7 @@ class Worker(NamedTuple):
     wrong: str
 
 
-def question() -> Callable[[], tuple[str, ...]]:
+def describe_worker() -> Callable[[], tuple[str, ...]]:
     """What a worker is asked; it answers with the fields of a :class:`Worker`. The function travels
     whole: nothing of Calipers may be needed to take it apart."""
 
@@ -58,7 +58,7 @@ def question() -> Callable[[], tuple[str, ...]]:
     return ask
 
 
-def check(engine: str, workers: Iterable[Worker]) -> None:
+def check_workers(engine: str, workers: Iterable[Worker]) -> None:
     """That all of them can work for this process.
 
     Raises
@@ -140,7 +140,7 @@ class PartitionTask:
             held.append(batch)
             count += batch.num_rows
             if count >= self.rows and end:
-                done, held = _cut(held, end)
+                done, held = _split_rows(held, end)
                 yield self._joined(done, first, where)
                 first, count, end = first + end, count - end, 0
         if held:
@@ -206,7 +206,7 @@ class MergeTask:
         return deserialize(all_of_them.data)
 
 
-def _cut(
+def _split_rows(
     held: Sequence[pa.RecordBatch], rows: int
 ) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
     """So many rows, and the others."""

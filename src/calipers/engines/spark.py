@@ -41,7 +41,7 @@ _MOST_ASKED, _ASKS, _ASKED = 512, 0.3, 32
 _ABLE: set[str] = set()
 
 
-def session_of(master: str | None = None) -> SparkSession:
+def get_session(master: str | None = None) -> SparkSession:
     """A session: the active one, or a new one, of a master (``local[4]``, ``spark://…``, ``yarn``)
     or a server of Spark Connect (``sc://…``)."""
     try:
@@ -73,7 +73,7 @@ def _own_python(master: str | None) -> Iterator[dict[str, Any]]:
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
     # A server, or spark-submit, which has begun Spark already.
     begun = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
-    named = master or _master_of(arguments) or os.environ.get("MASTER") or "local"
+    named = master or _find_master(arguments) or os.environ.get("MASTER") or "local"
     local = named.startswith("local") and (master or not any(map(os.environ.get, begun)))
     said = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in arguments
     if not local or said:
@@ -88,7 +88,7 @@ def _own_python(master: str | None) -> Iterator[dict[str, Any]]:
         del os.environ["PYSPARK_PYTHON"]
 
 
-def _master_of(arguments: str) -> str:
+def _find_master(arguments: str) -> str:
     """The master that the arguments of spark-submit name."""
     try:
         words = shlex.split(arguments)
@@ -112,14 +112,16 @@ def check_workers(session: SparkSession) -> None:
         return
     asked = 0
     # Of a cluster that has just begun more are there after the first question than before.
-    while (slots := _slots(session)) > asked:
-        ask = _asked(remote.question(), _ASKS if slots > 1 else 0)
+    while (slots := _n_task_slots(session)) > asked:
+        ask = _make_query(remote.describe_worker(), _ASKS if slots > 1 else 0)
         try:
             answers = session.range(0, slots, 1, slots).mapInArrow(ask, _ANSWER).toArrow()
         except Exception as error:
             # Of many kinds: no such program, another Python, no Arrow there.
-            raise InputError(f"Spark's workers {_why(error)}; {remote.remedy('Spark')}") from error
-        remote.check("Spark", (remote.Worker(**answer) for answer in answers.to_pylist()))
+            raise InputError(
+                f"Spark's workers {_failure_reason(error)}; {remote.remedy('Spark')}"
+            ) from error
+        remote.check_workers("Spark", (remote.Worker(**answer) for answer in answers.to_pylist()))
         asked = slots
     _ABLE.add(application)
 
@@ -128,14 +130,14 @@ def _application(session: SparkSession) -> str:
     return session.conf.get("spark.app.id", "") or str(id(session))
 
 
-def _slots(session: SparkSession) -> int:
+def _n_task_slots(session: SparkSession) -> int:
     """How many tasks may run at a time, as far as that is known, and as many as are asked."""
     context = getattr(session, "_sc", None)
     return _ASKED if context is None else max(1, min(context.defaultParallelism, _MOST_ASKED))
 
 
 @contextmanager
-def able() -> Iterator[None]:
+def check_late_workers() -> Iterator[None]:
     """Tells of workers that came later, and were not asked."""
     try:
         yield
@@ -152,7 +154,7 @@ def able() -> Iterator[None]:
 _ANSWER = ", ".join(f"{name} string" for name in remote.Worker._fields)
 
 
-def _asked(
+def _make_query(
     ask: Callable[[], tuple[str, ...]], seconds: float
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     names = list(remote.Worker._fields)
@@ -169,7 +171,7 @@ def _asked(
     return run
 
 
-def _why(error: Exception) -> str:
+def _failure_reason(error: Exception) -> str:
     """What keeps workers from running Python, in its own words."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     for line in lines:
@@ -215,7 +217,7 @@ class SparkEngine(RemoteEngine):
     @classmethod
     def session(cls, frames: Sequence[Any]) -> SparkSession:
         """That of a data frame, else the active one or a new one."""
-        return next((of.sparkSession for of in frames), None) or session_of()
+        return next((of.sparkSession for of in frames), None) or get_session()
 
     @classmethod
     def of(
@@ -241,14 +243,14 @@ class SparkEngine(RemoteEngine):
         if is_spark(given):
             return cls(given)
         files, name = resolve_paths(given, "Spark")
-        session = session or session_of()
+        session = session or get_session()
         check_workers(session)  # before they read anything
         return cls(_read(session, files, name, text), name, files)
 
     @classmethod
     def of_table(cls, rows: pa.Table, session: SparkSession | None = None) -> SparkEngine:
         """As the protocol has it."""
-        return cls((session or session_of()).createDataFrame(rows))
+        return cls((session or get_session()).createDataFrame(rows))
 
     @classmethod
     def of_lines(
@@ -258,7 +260,7 @@ class SparkEngine(RemoteEngine):
         from pyspark.errors import AnalysisException
         from pyspark.sql.functions import col
 
-        session = session or session_of()
+        session = session or get_session()
         check_workers(session)
         texts = session.read.option("lineSep", "\n")
         try:
@@ -315,9 +317,9 @@ class SparkEngine(RemoteEngine):
         merge = MergeTask(kept, self.name)
         # Names of any letters are not for all of Spark.
         taken = [_column(name).alias(f"c{k}") for k, name in enumerate(columns)]
-        found = self.frame.select(*taken).mapInArrow(_mapped(task), _SCHEMA).persist()
+        found = self.frame.select(*taken).mapInArrow(_make_mapper(task), _SCHEMA).persist()
         try:
-            with able(), _watched(self.frame.sparkSession, what):
+            with check_late_workers(), _watch_progress(self.frame.sparkSession, what):
                 sizes = _sizes(found)
             while len(sizes) > _MEET and sum(sizes) > _HERE:
                 before = found
@@ -326,7 +328,7 @@ class SparkEngine(RemoteEngine):
                     found.select("*", group)
                     .repartition("group")
                     .sortWithinPartitions("group", "place", "piece")
-                    .mapInArrow(_met(merge), _SCHEMA)
+                    .mapInArrow(_make_merger(merge), _SCHEMA)
                     .persist()
                 )
                 sizes = _sizes(found)
@@ -334,7 +336,7 @@ class SparkEngine(RemoteEngine):
             last = found.toArrow().sort_by([("place", "ascending"), ("piece", "ascending")])
         finally:
             found.unpersist()
-        return merge.total(part for _, part in _parts(last.to_batches()))  # type: ignore[no-any-return]
+        return merge.total(part for _, part in _join_pieces(last.to_batches()))  # type: ignore[no-any-return]
 
 
 def _sizes(found: DataFrame) -> list[int]:
@@ -346,7 +348,7 @@ def _sizes(found: DataFrame) -> list[int]:
 
 
 @contextmanager
-def _watched(session: SparkSession, what: str) -> Iterator[None]:
+def _watch_progress(session: SparkSession, what: str) -> Iterator[None]:
     """Tells whoever watches how many partitions are done, where Spark says so: a server of Spark
     Connect does not."""
     context = getattr(session, "_sc", None)
@@ -359,7 +361,7 @@ def _watched(session: SparkSession, what: str) -> Iterator[None]:
         def watch() -> None:
             while not over.wait(_LOOKS):
                 told = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
-                most = max((of for of in told if of is not None), key=_tasks, default=None)
+                most = max((of for of in told if of is not None), key=_n_tasks, default=None)
                 if most is not None:
                     stage.done, stage.total = most.numCompletedTasks, most.numTasks
 
@@ -372,7 +374,7 @@ def _watched(session: SparkSession, what: str) -> Iterator[None]:
             watching.join()
 
 
-def _tasks(stage: Any) -> int:
+def _n_tasks(stage: Any) -> int:
     return int(stage.numTasks)
 
 
@@ -423,7 +425,9 @@ def _read_lines(
     return run
 
 
-def _mapped(task: PartitionTask) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _make_mapper(
+    task: PartitionTask,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
@@ -431,21 +435,23 @@ def _mapped(task: PartitionTask) -> Callable[[Iterable[pa.RecordBatch]], Iterato
         place = 0 if context is None else context.partitionId()
         part = task.partition(place, given)
         if part is not None:
-            yield from _rows(place, part)
+            yield from _to_pieces(place, part)
 
     return run
 
 
-def _met(merge: MergeTask) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _make_merger(
+    merge: MergeTask,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = _parts(given)
+        parts = _join_pieces(given)
         for group, of in groupby(parts, lambda part: part[0] // _MEET):
-            yield from _rows(group, merge.merged(part for _, part in of))
+            yield from _to_pieces(group, merge.merged(part for _, part in of))
 
     return run
 
 
-def _rows(place: int, part: PartitionResult) -> Iterator[pa.RecordBatch]:
+def _to_pieces(place: int, part: PartitionResult) -> Iterator[pa.RecordBatch]:
     """What travels of a partition, a piece at a time."""
     import pyarrow as pa
 
@@ -457,14 +463,14 @@ def _rows(place: int, part: PartitionResult) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch(columns, names)
 
 
-def _parts(given: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, PartitionResult]]:
+def _join_pieces(given: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, PartitionResult]]:
     """What came of each partition, of all its pieces, which come in their order."""
-    rows = (row for batch in given for row in _told(batch))
+    rows = (row for batch in given for row in _read_pieces(batch))
     for place, pieces in groupby(rows, lambda row: row[0]):
         found = list(pieces)
         yield place, PartitionResult(b"".join(data for _, data, _ in found), found[0][2])
 
 
-def _told(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes, str]]:
+def _read_pieces(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes, str]]:
     columns = (batch.column(name).to_pylist() for name in ("place", "data", "wrong"))
     return zip(*columns, strict=True)

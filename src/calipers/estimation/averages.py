@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class RowSummary:
     """What looks at rows that are gone tell of a number: how many rows there are, by Kish's number
     too, whether they come in clusters, and of the second look how they move it."""
 
@@ -46,7 +46,7 @@ class Seen:
         return 0.0 if found is None else abs(float(found.skewness))
 
 
-def weights_of(measure: Any, labels: Sequence[str], shares: FloatArray) -> dict[str, float]:
+def class_weights(measure: Any, labels: Sequence[str], shares: FloatArray) -> dict[str, float]:
     """What the classes count for that have rows and are asked for, by their shares of the rows or
     alike; the weights add up to 1."""
     own = np.where(measure.picked(labels), shares, 0.0)
@@ -81,24 +81,26 @@ def average_of_scores(
     made = replace(
         made,
         transform="logit" if definition.range == (0, 1) else None,
-        sizes=lambda: (_rows_of(terms),),
-        methods={"of terms": partial(_of_terms, terms)},
+        sizes=lambda: (_effective_rows(terms),),
+        methods={"of terms": partial(_average_limits, terms)},
     )
-    return effective_sample_size.with_interval(measure, made, terms)
+    return effective_sample_size.add_interval(measure, made, terms)
 
 
-def of_tables(measure: Any, tables: ClassTables, settings: Settings, rows: int) -> PointEstimate:
+def estimate_from_tables(
+    measure: Any, tables: ClassTables, settings: Settings, rows: int
+) -> PointEstimate:
     """What the tables of all classes say of an average over them."""
-    weights = weights_of(measure, tables.labels, tables.shares)
+    weights = class_weights(measure, tables.labels, tables.shares)
     terms = [
-        (weight, scores.of_table(measure.plain, of, settings, rows, together=True))
+        (weight, scores.estimate_from_table(measure.plain, of, settings, rows, together=True))
         for label, of in zip(tables.labels, tables.tables, strict=True)
         if (weight := weights.get(label))
     ]
     return replace(average_of_scores(measure, terms, rows, settings), influence=None)
 
 
-def _rows_of(terms: Sequence[tuple[float, PointEstimate]]) -> float:
+def _effective_rows(terms: Sequence[tuple[float, PointEstimate]]) -> float:
     """How many rows an average has the degrees of freedom of, were the variance of each term that
     of a share of its smaller class (Welch 1947)."""
     rows = np.array([max(1.0, min(reading.sizes())) for _, reading in terms])
@@ -135,7 +137,7 @@ def rescale_to_all_rows(
     )
 
 
-def _of_terms(terms: Sequence[tuple[float, PointEstimate]], level: float) -> Interval:
+def _average_limits(terms: Sequence[tuple[float, PointEstimate]], level: float) -> Interval:
     """The limits of the terms, averaged: as if all were too low, or too high, at once. That is more
     than they can be off together, and has a length where all are perfect."""
     found = [policy.interval(reading, level) for _, reading in terms]

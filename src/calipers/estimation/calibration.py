@@ -84,7 +84,7 @@ class Bins:
             degrees, found = expected / unit, self._squares / unit
             lows.append(math.sqrt(unit * _noncentrality(found, degrees, 1 - tail)))
             if upper:
-                least = max(found, _median(degrees))
+                least = max(found, _chi2_median(degrees))
                 high = math.sqrt(unit * _noncentrality(least, degrees, tail))
         return Interval(min(lows), high, "noncentral chi-square of the bins")
 
@@ -123,7 +123,7 @@ class Bins:
         return np.where(none, 0.0, low), np.where(all_, 1.0, high)
 
 
-def _median(degrees: float) -> float:
+def _chi2_median(degrees: float) -> float:
     from scipy.special import chdtri
 
     return float(chdtri(degrees, 0.5))
@@ -153,7 +153,7 @@ def _noncentrality(found: float, degrees: float, below: float) -> float:
 NAN = float("nan")
 
 
-def of_table(
+def estimate_from_table(
     measure: MeasureLike, table: ScoreTable, settings: Settings, rows: int
 ) -> PointEstimate:
     """What a table of probabilities says of a measure of calibration."""
@@ -169,14 +169,16 @@ def of_table(
         higher_is_better=definition.higher_is_better,
         sizes=lambda: intervals.class_sizes(table)[::-1],
         pivotal=definition.interval == "pivotal" or definition.binned is not None,
-        methods={} if definition.binned is None else {"of bins": partial(_by_bins, measure, table)},
+        methods={}
+        if definition.binned is None
+        else {"of bins": partial(_bins_interval, measure, table)},
         error=None
         if definition.coefficient is None
-        else lambda: _wald(measure, table, weighted=table.weighted),
+        else lambda: _wald_error(measure, table, weighted=table.weighted),
     )
 
 
-def of_sums(
+def estimate_from_sums(
     measure: MeasureLike, sums: LogitSummary, settings: Settings, rows: int
 ) -> PointEstimate:
     """What sums over logits say of a coefficient of the recalibration: of rows in batches."""
@@ -228,7 +230,7 @@ class ProbableRows:
         all rows, or the sums of their logits, where these are a batch of them; of a skill only
         there, as rows that are here are drawn anew."""
         if measure.definition.skill_of is not None and isinstance(whole, ScoreTable):
-            return _of_skill(self.rows, measure, whole)
+            return _skill_influence(self.rows, measure, whole)
         if measure.definition.coefficient is None:
             return None
         return influence_of_line(self.rows, measure, whole)
@@ -237,7 +239,7 @@ class ProbableRows:
         """The reading of a measure of calibration."""
         rows = self.rows
         made = replace(
-            of_table(measure, rows.table, rows.settings, len(rows.positive)),
+            estimate_from_table(measure, rows.table, rows.settings, len(rows.positive)),
             weight=rows.weight,
             clusters=rows.clusters,
             alone=lambda: rows.drawn.of(measure),
@@ -246,12 +248,16 @@ class ProbableRows:
         )
         methods: dict[str, Limits] = {
             **made.methods,
-            "turned": partial(_turned, rows, measure, made),
+            "turned": partial(_basic_interval, rows, measure, made),
         }
         if rows.clusters is not None and measure.definition.binned is not None:
-            methods["of bins"] = partial(_by_bins_of_clusters, rows, measure)
+            methods["of bins"] = partial(_cluster_bins_interval, rows, measure)
         made = replace(made, methods=methods)
-        return made if measure.definition.coefficient is None else _of_line(rows, measure, made)
+        return (
+            made
+            if measure.definition.coefficient is None
+            else _estimate_coefficient(rows, measure, made)
+        )
 
 
 # --- Errors of bins -------------------------------------------------------------------------------
@@ -264,7 +270,7 @@ _NORMS = {
 }
 
 
-def _by_bins(
+def _bins_interval(
     measure: MeasureLike, table: ScoreTable, level: float, counts_as: float = 1.0
 ) -> Interval:
     """From the bins alone; ``counts_as`` is for how many rows each counts."""
@@ -278,7 +284,7 @@ def _by_bins(
     return _NORMS[definition.interval](bins, level).within(*definition.range)
 
 
-def _by_bins_of_clusters(rows: ScoredRows, measure: MeasureLike, level: float) -> Interval:
+def _cluster_bins_interval(rows: ScoredRows, measure: MeasureLike, level: float) -> Interval:
     """The same of rows in clusters, each of which counts for as many as it does in the sum of all
     residuals about the gaps of their bins: the design effect, with Student's t of the clusters."""
     clusters, definition = rows.clusters, measure.definition
@@ -298,14 +304,14 @@ def _by_bins_of_clusters(rows: ScoredRows, measure: MeasureLike, level: float) -
     if alone > 0:
         number = clusters.number
         together = np.bincount(clusters.code, apart, clusters.size)
-        wider = intervals.t_of(level, number - 1) / intervals.z_of(level)
+        wider = intervals.t_quantile(level, number - 1) / intervals.normal_quantile(level)
         of_clusters = float(np.square(together).sum()) * number / (number - 1) * wider**2
         effect = max(1.0, of_clusters / alone)
-    made = _by_bins(measure, rows.table, level, 1 / effect)
+    made = _bins_interval(measure, rows.table, level, 1 / effect)
     return replace(made, method=clusters.named(made.method))
 
 
-def _turned(
+def _basic_interval(
     rows: ScoredRows, measure: MeasureLike, reading: PointEstimate, level: float
 ) -> Interval | None:
     if rows.clusters is None:
@@ -324,19 +330,19 @@ def basic_bootstrap(
     name = f"{'pivotal ' * reading.pivotal}{name}"
     made = intervals.percentile(reading.drawn, level, name).within(*reading.bounds)
     error = made.reason is None and reading.pivotal and measure.definition.perfect == 0
-    if error and table is not None and _may_be_calibrated(table, level):
+    if error and table is not None and _is_calibration_plausible(table, level):
         # Of what is calibrated even turned replicates are above 0 six times of ten.
         return replace(made, low=0.0, method=f"{name}, and 0 by Spiegelhalter's test")
     return made
 
 
-def _may_be_calibrated(table: ScoreTable, level: float) -> bool:
+def _is_calibration_plausible(table: ScoreTable, level: float) -> bool:
     """Whether a test at this level leaves it possible; it knows no clusters."""
     p = parse("Spiegelhalter-p", ("calibration",)).apply(table)
     return bool(p > 1 - level)
 
 
-def _of_skill(rows: ScoredRows, measure: MeasureLike, whole: ScoreTable) -> Influence | None:
+def _skill_influence(rows: ScoredRows, measure: MeasureLike, whole: ScoreTable) -> Influence | None:
     """By how much each row moves the share 1 − L/D of the loss of the prevalence that is saved: by
     what it loses, and what it would lose under the prevalence, for which D is least."""
     positive, negative = float(whole.total_positive), float(whole.total_negative)
@@ -365,12 +371,14 @@ _LOSSES: Mapping[str | None, Callable[[FloatArray], FloatArray]] = {
 # --- Recalibration --------------------------------------------------------------------------------
 
 
-def _of_line(rows: ScoredRows, measure: MeasureLike, reading: PointEstimate) -> PointEstimate:
+def _estimate_coefficient(
+    rows: ScoredRows, measure: MeasureLike, reading: PointEstimate
+) -> PointEstimate:
     """The reading of a coefficient of the recalibration."""
 
     def error() -> StandardError | None:
         if rows.clusters is None:
-            return _wald(measure, rows.table, weighted=rows.weight is not None)
+            return _wald_error(measure, rows.table, weighted=rows.weight is not None)
         found = influence_of_line(rows, measure)
         if found is None:
             return None
@@ -384,14 +392,14 @@ def _of_line(rows: ScoredRows, measure: MeasureLike, reading: PointEstimate) -> 
     )
 
 
-def _wald(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> StandardError:
+def _wald_error(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> StandardError:
     """The standard error of a coefficient of the recalibration.
 
     Its variance is the inverse of the Fisher information H. It is H⁻¹·Σgg′·H⁻¹ with the gradients g
     of rows or clusters where there are weights, which need not be counts, or clusters; and of the
     intercept with slope 1, whose model is wrong where the slope is not.
     """
-    fit = fitted(table, measure)
+    fit = fit_recalibration(table, measure)
     if fit.both and not weighted:
         return StandardError(
             math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information"
@@ -412,7 +420,7 @@ def influence_of_line(
             return None
         to, sizes = fit.variance[measure.definition.coefficient or 0], whole.sizes
     else:
-        fit, sizes = fitted(rows.table if whole is None else whole, measure), None
+        fit, sizes = fit_recalibration(rows.table if whole is None else whole, measure), None
         to = fit.variance[fit.place]
     delta = measure.parameters["delta"]
     p = np.clip(rows.score, delta, 1 - delta)
@@ -429,7 +437,7 @@ def influence_of_line(
     return Influence(np.asarray(moved), of_class, "Wald, sandwich")
 
 
-def fitted(table: ScoreTable, measure: MeasureLike) -> Recalibration:
+def fit_recalibration(table: ScoreTable, measure: MeasureLike) -> Recalibration:
     """The recalibration whose coefficient a measure is."""
     both = measure.parameters.get("slope") != "one"
     x = ProbabilityLevels.of(table).clipped(measure.parameters["delta"])

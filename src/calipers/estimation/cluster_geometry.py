@@ -19,7 +19,7 @@ from calipers.inference.point_estimate import PointEstimate, lazy_difference
 from calipers.inference.transformations import SCALES
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
 from calipers.statistics import ClusterMoments, ClusterSeparation, FloatArray, IntArray
-from calipers.statistics.clusters import sums_of
+from calipers.statistics.clusters import cluster_sums
 
 if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
@@ -46,8 +46,8 @@ class ClusterDispersion:
     def leaning(self) -> FloatArray:
         """Sums by cluster of directions from its centre to its points."""
         assert self.centres is not None
-        return sums_of(
-            _units(self.points - self.centres[self.cluster]), self.cluster, self.clusters
+        return cluster_sums(
+            _unit_vectors(self.points - self.centres[self.cluster]), self.cluster, self.clusters
         )
 
     def per_row(self, measure: MeasureLike) -> None:
@@ -91,7 +91,7 @@ class ClusterDispersion:
             size = np.maximum(moments.size, 1.0)
             leans = self.leans
             if leans is None:
-                leans = sums_of(_units(off), cluster, self.clusters)
+                leans = cluster_sums(_unit_vectors(off), cluster, self.clusters)
             lean = leans / size[:, None]
             spread = far - np.einsum("ij,ij->i", off, lean[cluster])
             # What the distance of two centres does to their overlap, along the line of both.
@@ -112,7 +112,9 @@ class ClusterDispersion:
         worst, ends = moments.worst, []
         for sign in (1, -1):
             some = worst * (1 + sign * STEP * np.eye(self.clusters))
-            ends.append(measure.apply(_with(moments, worst=some)) + np.zeros(self.clusters))
+            ends.append(
+                measure.apply(_replace_derived(moments, worst=some)) + np.zeros(self.clusters)
+            )
         steps = 2 * STEP * worst
         by_worst = (ends[0] - ends[1]) / np.where(steps > 0, steps, np.inf)
         at_worst = moments.overlaps == worst[:, None]
@@ -124,13 +126,13 @@ class ClusterDispersion:
         return estimate_geometry(measure, self.statistic, len(self.points), self.settings, self)
 
 
-def _units(off: FloatArray) -> FloatArray:
+def _unit_vectors(off: FloatArray) -> FloatArray:
     """Directions; none of what is nowhere."""
     far = np.sqrt(np.einsum("ij,ij->i", off, off))
     return np.asarray(off / np.where(far > 0, far, np.inf)[:, None])
 
 
-def _with(moments: ClusterMoments, **parts: FloatArray) -> ClusterMoments:
+def _replace_derived(moments: ClusterMoments, **parts: FloatArray) -> ClusterMoments:
     """The moments, with other values of what is made of them."""
     made = replace(moments)
     made.__dict__.update(parts)
@@ -140,7 +142,10 @@ def _with(moments: ClusterMoments, **parts: FloatArray) -> ClusterMoments:
 def _slope(measure: MeasureLike, moments: ClusterMoments, name: str) -> float:
     """The derivative by a sum of squares."""
     at = getattr(moments, name)
-    ends = [float(measure.apply(_with(moments, **{name: at * (1 + h)}))) for h in (STEP, -STEP)]
+    ends = [
+        float(measure.apply(_replace_derived(moments, **{name: at * (1 + h)})))
+        for h in (STEP, -STEP)
+    ]
     step = 2 * STEP * float(at)
     return (ends[0] - ends[1]) / step if step > 0 else 0.0
 
@@ -259,12 +264,12 @@ class _PairedClusterings:
             second,
             influence=moved,
             error=error,
-            changed=lambda: elsewhere(self.cluster, other, self.held),
+            changed=lambda: n_mismatched(self.cluster, other, self.held),
             unit_spread=None if gone is None else lambda: gone.differing(theirs),
         )
 
 
-def elsewhere(first: IntArray, second: IntArray, held: FloatArray | None = None) -> int:
+def n_mismatched(first: IntArray, second: IntArray, held: FloatArray | None = None) -> int:
     """How many points are in another cluster than most of those that they are with in the other
     clustering: by whichever of both ways there are more. As many as are ``held`` are alike."""
     number = int(second.max(initial=0)) + 1

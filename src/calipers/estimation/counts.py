@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.estimation import effective_sample_size
-from calipers.estimation.proportions import by_cluster, effective_trials, of_clusters
+from calipers.estimation.proportions import cluster_confusions, cluster_intervals, effective_trials
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.clusters import cr2
@@ -24,8 +24,8 @@ from calipers.inference.multinomial_cells import (
     MAX_DRAWN_ROWS,
     ROUNDING,
     MultinomialCells,
-    exact,
     posterior_interval,
+    zero_rounding,
 )
 from calipers.inference.point_estimate import Limits, PointEstimate, UnitGroups, lazy_difference
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
@@ -111,10 +111,10 @@ class ClassCounts:
         methods: dict[str, Limits] = {"Jeffreys of the cells": partial(self._likely, measure)}
         if seen is not None:
             size = partial(self._trials, measure, seen, value)
-            methods |= of_clusters(value, size, self.clusters)
-        if self.matrix.classes > 2 and effective_sample_size.of_several(measure):
+            methods |= cluster_intervals(value, size, self.clusters)
+        if self.matrix.classes > 2 and effective_sample_size.is_class_average(measure):
             methods["effective rows"] = partial(
-                effective_sample_size.of_classes, measure, self.matrix, cells
+                effective_sample_size.class_average_interval, measure, self.matrix, cells
             )
         return PointEstimate(
             value=value,
@@ -161,7 +161,7 @@ class ClassCounts:
             for cells, drawn in self.cells.as_likely(self.settings):
                 yield cells.by_margins(drawn, self.matrix.labels)
 
-        return _kept(self._probable, (measure, *shared), matrices)[measure]
+        return _cached_values(self._probable, (measure, *shared), matrices)[measure]
 
     def _of_class(self, label: str) -> ClassCounts:
         """The counts of one class against the rest."""
@@ -205,7 +205,7 @@ class ClassCounts:
         size = effective_trials(measure, seen)
         if self.clusters is None:
             return size, math.inf
-        split = by_cluster(measure, self.matrix.labels, self.cells.flat, self.clusters)
+        split = cluster_confusions(measure, self.matrix.labels, self.cells.flat, self.clusters)
         return self.clusters.trials(value, split, measure.plain, size, level)
 
     def _gradient(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
@@ -249,10 +249,10 @@ class ClassCounts:
         if self.clusters is not None:
             by_cluster = self._by_cluster
             if by_cluster is None:
-                return exact(self.influence(measure).error, value)
+                return zero_rounding(self.influence(measure).error, value)
             moved, held = by_cluster @ self._gradient(measure), by_cluster @ self._among(measure)
             found = cr2(moved, held if held.any() else self.clusters.held)
-            return exact(StandardError(found.se, "delta", found.degrees), value)
+            return zero_rounding(StandardError(found.se, "delta", found.degrees), value)
         return StandardError(self.cells.error(self._gradient(measure), value), "delta")
 
     def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:
@@ -310,7 +310,7 @@ class ClassCounts:
             for some in self.cells.drawn(self.settings):
                 yield self.cells.redrawn(some, self.matrix.labels)
 
-        return _kept(self._spread, (*measures, *self.together), matrices)
+        return _cached_values(self._spread, (*measures, *self.together), matrices)
 
     def beside(self, other: ClassCounts) -> PairedCounts:
         """These counts and those of a second system on the same rows; kept until those of another
@@ -320,7 +320,7 @@ class ClassCounts:
         return self._beside[0]
 
 
-def _kept(
+def _cached_values(
     kept: dict[Any, FloatArray],
     measures: Iterable[Any],
     matrices: Callable[[], Iterable[ConfusionMatrix]],
@@ -359,7 +359,7 @@ class PairedCounts:
         """By the delta method."""
         size = max(abs(float(measure.apply(of.matrix))) for of in (self.first, self.second))
         if self.cells.clusters is not None:
-            return exact(
+            return zero_rounding(
                 (self.first.influence(measure) - self.second.influence(measure)).error, size
             )
         return StandardError(self.cells.error(self.moved(measure)[0], size), "delta")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calipers.statistics import FloatArray, IntArray
-from calipers.statistics.clusters import sums_of
+from calipers.statistics.clusters import cluster_sums
 
 #: So many distances are read at a time.
 _AT_ONCE = 4_000_000
@@ -63,7 +63,7 @@ class PointDistances:
         w = np.ones(len(code)) if weight is None else weight
         total, middle = np.bincount(code, w, codes), points.mean(axis=0)
         centred = points - middle
-        mean = sums_of(centred * w[:, None], code, codes)
+        mean = cluster_sums(centred * w[:, None], code, codes)
         mean /= np.where(total > 0, total, 1.0)[:, None]
         own = np.bincount(code, w * np.square(centred - mean[code]).sum(axis=1), codes)
         out = np.empty((len(at), codes))

@@ -60,14 +60,14 @@ def interval(
     if clusters is not None and not clusters.degrees > 0:
         return intervals.no_interval("none", "too_few_clusters")
     each = matrix.one_vs_rest()
-    likely, moved, rows, added = _with_added(measure, matrix, units)
+    likely, moved, rows, added = _augment_counts(measure, matrix, units)
     by_row = moved * units[:, None, None]
     if isinstance(matrix, LabelMatrices):
         of_added = float((added * np.square(by_row)).sum())
     else:
         of_added = _added_moves(by_row[rows > 0])
     variance = squares(moved) + of_added
-    share, rate = _share(float(measure.apply(likely)), *ends)
+    share, rate = _range_proportion(float(measure.apply(likely)), *ends)
     if not (variance > 0 and 0 < share < 1):
         return intervals.no_interval(METHOD, "no_spread")
     size, name = share * (1 - share) / (variance * rate**2), METHOD
@@ -78,69 +78,72 @@ def interval(
     centre = (
         min(max(value - _bias(measure, each, rows > 0), ends[0]), ends[1]) if bounded else value
     )
-    seen, rate = _share(centre, *ends)
+    seen, rate = _range_proportion(centre, *ends)
     made = proportions.wilson(seen, size, level)
     low, high = (_value(end, *ends) for end in (made.low, made.high))
     return Interval(low, high, name, se=made.se / rate)
 
 
-def _with_added(
+def _augment_counts(
     measure: Any, matrix: ConfusionMatrix, units: FloatArray
 ) -> tuple[LabelMatrices, FloatArray, FloatArray, FloatArray]:
     """The counts with the rows that are added, the derivatives by them, how many rows each label
     has, and what is added."""
-    rows = np.where(measure.picked(matrix.labels), rows_of(matrix) / units, 0.0)
+    rows = np.where(measure.picked(matrix.labels), label_weights(matrix) / units, 0.0)
     added = ADDED * (rows > 0)[:, None, None]
     if measure.average == "micro":
         added /= np.count_nonzero(rows)
     counts = matrix.one_vs_rest().counts + added * units[:, None, None]
     likely = LabelMatrices(counts, counts, matrix.labels)
     # As n − 1 where a share is estimated; of one row as of 1½.
-    factor = rows_of(likely) / units / np.maximum(rows - 1, 0.5)
+    factor = label_weights(likely) / units / np.maximum(rows - 1, 0.5)
     moved = class_gradient(measure, likely) * np.sqrt(factor)[:, None, None]
     return likely, moved, rows, added
 
 
-def by_count(measure: Any, matrix: ConfusionMatrix) -> FloatArray | None:
+def count_derivatives(measure: Any, matrix: ConfusionMatrix) -> FloatArray | None:
     """The derivatives by counts whose sum of squares over independent rows :func:`interval` takes;
     None of measures that it does not apply to."""
     if not math.isfinite(measure.definition.range[0]):
         return None
-    return _with_added(measure, matrix, units_of(matrix))[1]
+    return _augment_counts(measure, matrix, effective_row_weights(matrix))[1]
 
 
-def units_of(matrix: ConfusionMatrix) -> FloatArray:
+def effective_row_weights(matrix: ConfusionMatrix) -> FloatArray:
     """What a row of each label weighs, by Kish's number, where rows are independent."""
-    return by_kish(rows_of(matrix), rows_of(matrix.squared))
+    return kish_weights(label_weights(matrix), label_weights(matrix.squared))
 
 
-def by_kish(total: FloatArray, squared: FloatArray) -> FloatArray:
+def kish_weights(total: FloatArray, squared: FloatArray) -> FloatArray:
     """What a row, or a cluster, of each label weighs, of the sums of weights and of squares; 1
     where there is none."""
     return np.divide(squared, total, out=np.ones(len(total)), where=total > 0)
 
 
-def of_several(measure: Any) -> bool:
+def is_class_average(measure: Any) -> bool:
     """Whether a measure of several classes is an average over them, or a linear function of one."""
     return measure.average in ("macro", "weighted") or measure.definition.macro_of is not None
 
 
-def of_classes(
+def class_average_interval(
     measure: Any, matrix: ConfusionMatrix, cells: MultinomialCells, level: float
 ) -> Interval | None:
     """Of an average over the classes that the rows of these cells have one each of, or of a linear
     function of one."""
     if measure.average is None:
         average = replace(parse(measure.definition.macro_of, ("counts",)), average="macro")
-        made, to = of_classes(average, matrix, cells, level), measure.definition.rescaled
+        made, to = (
+            class_average_interval(average, matrix, cells, level),
+            measure.definition.rescaled,
+        )
         if made is None or made.reason or to is None:
             return made
         low, high = (float(to(np.asarray(end), matrix)) for end in (made.low, made.high))
         return replace(made, low=low, high=high, se=made.se * (high - low) / (made.high - made.low))
     truth, predicted = np.divmod(cells.place, matrix.classes)
     by_cluster = cells.clusters is not None
-    squared = cells.squares_by_class() if by_cluster else rows_of(matrix.squared)
-    units = by_kish(rows_of(matrix), squared)
+    squared = cells.squares_by_class() if by_cluster else label_weights(matrix.squared)
+    units = kish_weights(label_weights(matrix), squared)
 
     def squares(by_count: FloatArray) -> float:
         return cells.sum_of_squares(cell_influence(by_count, truth, predicted))
@@ -158,13 +161,13 @@ def _added_moves(moved: FloatArray) -> float:
     return float((ADDED[1, 1] * np.square(right) + ADDED[1, 0] * errors).sum())
 
 
-def rows_of(matrix: ConfusionMatrix) -> FloatArray:
+def label_weights(matrix: ConfusionMatrix) -> FloatArray:
     """What rows that have each label, or are said to, weigh in all."""
     each = matrix.one_vs_rest()
     return np.asarray(each.positive + each.fp)
 
 
-def _share(value: float, low: float, high: float) -> tuple[float, float]:
+def _range_proportion(value: float, low: float, high: float) -> tuple[float, float]:
     """A value as a share of its range, by its odds where that has no end; and how fast it rises."""
     if high < math.inf:
         return (value - low) / (high - low), 1 / (high - low)
@@ -194,7 +197,7 @@ def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) ->
 # --- Areas of pairs ------------------------------------------------------------------------------
 
 
-def with_interval(
+def add_interval(
     measure: Any,
     reading: PointEstimate,
     terms: Sequence[tuple[float, PointEstimate]],
@@ -218,12 +221,12 @@ def with_interval(
         own = None if reading.influence is None else reading.influence()
         return 0.0 if own is None else abs(intervals.skewness(own.moved))
 
-    limits: Limits = partial(_by_rows, reading, terms, number)
+    limits: Limits = partial(_effective_rows_interval, reading, terms, number)
     methods = {**reading.methods, "effective rows": limits}
     return replace(reading, skew=skewness, methods=methods)
 
 
-def _by_rows(
+def _effective_rows_interval(
     reading: PointEstimate,
     terms: Sequence[tuple[float, PointEstimate]],
     number: float | None,

@@ -12,7 +12,7 @@ from calipers.caching import cached, cached_property
 from calipers.estimation.proportions import proportion_intervals
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap, intervals
-from calipers.inference.intervals import ROUNDING, Interval, no_interval, t_of
+from calipers.inference.intervals import ROUNDING, Interval, no_interval, t_quantile
 from calipers.inference.point_estimate import Limits, PointEstimate, UnitValues
 from calipers.inference.resampling import row_means, weighted_means
 from calipers.inference.variance_estimators import Influence, MeanVariance, StandardError
@@ -44,7 +44,7 @@ def skewed_t(
         return no_interval(method, "too_few_rows")
     if se <= ROUNDING * abs(mean):  # nothing, or what rounding left
         return no_interval(method, "no_spread")
-    t = t_of(level, degrees)
+    t = t_quantile(level, degrees)
 
     def turned(y: float, a: float) -> float:
         root = float(np.cbrt(1 + 3 * a * (y - skewness / 6)))
@@ -116,7 +116,7 @@ class RowLosses:
             spread = Histogram.from_rows(self.values, self.weight, largest=squares)
             return replace(moments, spread=spread)
 
-        squares, definition = of_squares(measure), measure.definition
+        squares, definition = is_mean_square(measure), measure.definition
         ends = definition.range if self.ends is None else self.ends
         bounded = bool(np.isfinite(ends).all()) and definition.interval != "far_end"
         bounded &= is_mean(measure) and definition.hits is None
@@ -153,9 +153,9 @@ def estimate_from_moments(
     bounds = definition.range if ends is None else ends
     known: dict[str, Any] = {}
     if isinstance(moments, SkewMoments):
-        of = _OfMean(measure, moments, bounds)
+        of = _MeanIntervals(measure, moments, bounds)
         if by_cluster is not None:
-            of = _OfClusters(measure, moments, bounds, by_cluster)
+            of = _ClusterIntervals(measure, moments, bounds, by_cluster)
         methods = of.methods()
         if definition.hits is not None and by_cluster is None:
             methods |= proportion_intervals(value, moments.effective_size)
@@ -171,13 +171,13 @@ def estimate_from_moments(
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (moments.effective_size,),
         error=lambda: StandardError(rate * moments.standard_error, "delta"),
-        kurtosis=(lambda: excess_kurtosis(moments)) if of_squares(measure) else None,
+        kurtosis=(lambda: excess_kurtosis(moments)) if is_mean_square(measure) else None,
         far_end=definition.interval == "far_end",
         **known,
     )
 
 
-def of_squares(measure: MeasureLike) -> bool:
+def is_mean_square(measure: MeasureLike) -> bool:
     """Whether it is of a mean of squares."""
     return measure.definition.rows in SQUARES
 
@@ -268,7 +268,7 @@ def loss_derivative(measure: MeasureLike, value: float, moments: Moments) -> flo
     return 1.0
 
 
-class _OfMean:
+class _MeanIntervals:
     """The intervals that a measure of a mean has of its own, by moments of independent rows."""
 
     clusters: ClusterIndex | None = None
@@ -290,7 +290,9 @@ class _OfMean:
             made["student"] = self.student
         spread = self.spread
         if spread is not None and is_mean(self.measure) and np.isfinite(self.bounds).all():
-            made["bayesian"] = lambda level: bayesian_bootstrap.bayesian(spread, self.bounds, level)
+            made["bayesian"] = lambda level: bayesian_bootstrap.lower_tail(
+                spread, self.bounds, level
+            )
         return made
 
     @property
@@ -313,7 +315,7 @@ class _OfMean:
             degrees = self.clusters.degrees
         mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
         made = skewed_t(mean, se, self.skewness, degrees, level, positive=positive)
-        if self.clusters is None and made.reason is None and of_squares(self.measure):
+        if self.clusters is None and made.reason is None and is_mean_square(self.measure):
             high = self.unseen(level)
             made = replace(made, high=max(made.high, high) if np.isfinite(high) else made.high)
         if self.clusters is not None and self.clusters.number < 2:
@@ -326,7 +328,7 @@ class _OfMean:
         if self.spread is None:
             return float("nan")
         end = unseen_square(self.spread.largest, self.spread.rows)
-        return bayesian_bootstrap.upper(self.spread, end, level)
+        return bayesian_bootstrap.upper_tail(self.spread, end, level)
 
     def named(self, made: Interval) -> Interval:
         """Whose method says how many clusters there are."""
@@ -408,7 +410,7 @@ class _OfMean:
         return moments.m2 / moments.weight + moments.mean**2
 
 
-class _OfClusters(_OfMean):
+class _ClusterIntervals(_MeanIntervals):
     """The same by moments of clustered rows, of which it is known how much each cluster moves the
     measure."""
 
@@ -433,7 +435,7 @@ class _OfClusters(_OfMean):
         return self.by_cluster.error.se / self.rate
 
 
-class _LossIntervals(_OfMean):
+class _LossIntervals(_MeanIntervals):
     """The same of rows that are here."""
 
     def __init__(
@@ -477,7 +479,7 @@ class _LossIntervals(_OfMean):
     def unseen(self, level: float) -> float:
         """By half a row beyond the largest."""
         end = unseen_square(self._used)
-        return bayesian_bootstrap.upper(self.loss, end, level, self.weight)
+        return bayesian_bootstrap.upper_tail(self.loss, end, level, self.weight)
 
     @property
     def _used(self) -> FloatArray:
@@ -503,7 +505,7 @@ class _LossIntervals(_OfMean):
             if self.clusters.number < 2:
                 return intervals.no_interval(bayesian_bootstrap.METHOD, "too_few_clusters")
             values, weight = self.clusters.by_mean(values)
-        made = bayesian_bootstrap.bayesian(values, self.bounds, level, weight)
+        made = bayesian_bootstrap.lower_tail(values, self.bounds, level, weight)
         return self.named(made)
 
     def left_out(self) -> tuple[FloatArray, None]:

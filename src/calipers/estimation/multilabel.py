@@ -64,7 +64,7 @@ class LabelCounts:
         """Whether an average of counts goes by the delta method, unless the bootstrap is asked for:
         of scarce labels, and where redrawing all labels takes too long."""
         return not self.settings.prefers_bootstrap and (
-            self._long or _scarce(measure, self.matrices)
+            self._long or _is_scarce(measure, self.matrices)
         )
 
     @cached_property
@@ -94,9 +94,9 @@ class LabelCounts:
     def _units(self) -> FloatArray:
         """What a row of each label weighs, or a cluster of them, by Kish's number."""
         if self.clusters is None:
-            return effective_sample_size.units_of(self.matrices)
+            return effective_sample_size.effective_row_weights(self.matrices)
         sums = self.clusters.sums((self.truth | self.predicted).astype(np.float64))
-        return effective_sample_size.by_kish(sums.sum(axis=0), np.square(sums).sum(axis=0))
+        return effective_sample_size.kish_weights(sums.sum(axis=0), np.square(sums).sum(axis=0))
 
     def _moved(self, by_count: FloatArray) -> FloatArray:
         """What each row moves, of derivatives by the counts of each label."""
@@ -117,7 +117,9 @@ class LabelCounts:
         the interval takes the sum of squares; ``whole`` are the counts of all rows, of which these
         are a batch."""
         by_count = (
-            None if self.clusters is not None else effective_sample_size.by_count(measure, whole)
+            None
+            if self.clusters is not None
+            else effective_sample_size.count_derivatives(measure, whole)
         )
         return None if by_count is None else Moments.from_rows(self._moved(by_count))
 
@@ -139,7 +141,7 @@ class LabelCounts:
             if found is None:
                 return None
             squares = found.m2 + found.weight * found.mean**2
-            units = effective_sample_size.units_of(matrices)
+            units = effective_sample_size.effective_row_weights(matrices)
             return effective_sample_size.interval(
                 measure, matrices, units, lambda _: squares, level
             )
@@ -153,7 +155,7 @@ class LabelCounts:
             undefined=why,
             agreed=bool(why) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
-            few=lambda: not settings.prefers_bootstrap and _scarce(measure, matrices),
+            few=lambda: not settings.prefers_bootstrap and _is_scarce(measure, matrices),
             methods={} if second is None else {"effective rows": interval},
         )
 
@@ -170,11 +172,13 @@ class LabelCounts:
         )
 
 
-def _scarce(measure: Any, matrices: LabelMatrices) -> bool:
+def _is_scarce(measure: Any, matrices: LabelMatrices) -> bool:
     """Whether a label that counts as much as any other has few rows."""
-    rows = np.where(measure.picked(matrices.labels), effective_sample_size.rows_of(matrices), 0.0)
+    rows = np.where(
+        measure.picked(matrices.labels), effective_sample_size.label_weights(matrices), 0.0
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        sizes = np.square(rows) / effective_sample_size.rows_of(matrices.squared)
+        sizes = np.square(rows) / effective_sample_size.label_weights(matrices.squared)
     return measure.average == "macro" and bool((sizes[rows > 0] < FEW_OF_LABEL).any())
 
 
@@ -252,7 +256,7 @@ class RowValues:
         share = measure.definition.hits is not None and self.clusters is None
         trials = self.statistic.effective_size if share else None
         made = self.present.reading(measure.plain, trials)
-        return replace(_of_those(measure, made, len(self.values)), law=self)
+        return replace(_rescale_to_defined(measure, made, len(self.values)), law=self)
 
     def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """As of losses; where a row lacks one of its two values, by what each row adds to either
@@ -271,7 +275,7 @@ class RowValues:
         )
 
 
-def _of_those(measure: Any, made: PointEstimate, rows: int) -> PointEstimate:
+def _rescale_to_defined(measure: Any, made: PointEstimate, rows: int) -> PointEstimate:
     """The reading of the rows that have a value as one of all rows."""
     undefined = dict.fromkeys(made.undefined, rows)
     if 0 < rows - made.n < rows:
@@ -279,7 +283,7 @@ def _of_those(measure: Any, made: PointEstimate, rows: int) -> PointEstimate:
     return replace(made, of=rows, undefined=undefined)
 
 
-def held_by(found: Influence) -> Influence:
+def reweighted_influence(found: Influence) -> Influence:
     """Influence by cluster, where these are worth what the rows weigh that have a value."""
     space = found.space
     assert space.clusters is not None
@@ -287,14 +291,16 @@ def held_by(found: Influence) -> Influence:
     return replace(found, space=replace(space, clusters=clusters))
 
 
-def of_those_there(measure: Any, made: PointEstimate, moments: Moments, rows: int) -> PointEstimate:
+def estimate_defined_rows(
+    measure: Any, made: PointEstimate, moments: Moments, rows: int
+) -> PointEstimate:
     """The same of rows that are gone, so many of which the moments are of."""
-    law = _Gone(rows, moments.effective_size, complete=moments.rows == rows)
-    return replace(_of_those(measure, replace(made, n=moments.rows), rows), law=law)
+    law = _StreamedDistribution(rows, moments.effective_size, complete=moments.rows == rows)
+    return replace(_rescale_to_defined(measure, replace(made, n=moments.rows), rows), law=law)
 
 
 @dataclass(frozen=True, eq=False)
-class _Gone:
+class _StreamedDistribution:
     """The law of :class:`RowValues` whose rows are gone."""
 
     rows: int
@@ -313,7 +319,7 @@ class _Gone:
         """As of losses; where a row lacks one of its two values, by what each row adds to either
         mean."""
         other = second.law
-        assert isinstance(other, _Gone)
+        assert isinstance(other, _StreamedDistribution)
         if self.complete and other.complete:
             return replace(first, law=None) - replace(second, law=None)
 

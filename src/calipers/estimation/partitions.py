@@ -45,7 +45,7 @@ Drawn = tuple[tuple[IntArray, ...], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Contents:
+class OccupiedCells:
     """The cells that hold points: the position of each along each axis of this ``shape``, and how
     many points it holds."""
 
@@ -56,7 +56,7 @@ class Contents:
     @classmethod
     def from_codes(
         cls, codes: Sequence[IntArray], shape: Sequence[int], held: FloatArray | None = None
-    ) -> Contents:
+    ) -> OccupiedCells:
         """Of points that give a position along each axis, or of as many as are ``held`` alike."""
         flat = np.ravel_multi_index(tuple(codes), tuple(shape))
         place, inverse = np.unique(flat, return_inverse=True)
@@ -242,7 +242,7 @@ class PartitionRows:
     def _spreads(self, measures: Sequence[Any]) -> dict[Any, PosteriorDraws]:
         table = self.statistic
         shape = len(self.classes), len(self.clusters)
-        cells = Contents(shape, (table.class_of, table.cluster_of), table.held)
+        cells = OccupiedCells(shape, (table.class_of, table.cluster_of), table.held)
         drawn = self._values(measures, cells.likely(self.settings))
         # Draws about counts are off as counts are about the truth; without the prior, which is not
         # to be taken off with that.
@@ -252,7 +252,7 @@ class PartitionRows:
         made = {}
         for measure in measures:
             value = float(measure.apply(table))
-            off = _mean_of(alone[measure]) - value
+            off = _nanmean(alone[measure]) - value
             flattered = tuple(world[measure] for world in worlds)
             made[measure] = PosteriorDraws(drawn[measure] - off, removed[measure], flattered)
         return made
@@ -280,7 +280,7 @@ class PartitionRows:
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in found.items()}
 
     def _flattered(
-        self, measures: Sequence[Any], cells: Contents, share: FloatArray
+        self, measures: Sequence[Any], cells: OccupiedCells, share: FloatArray
     ) -> dict[Any, float]:
         """By how much values of so many points are too high in the mean where all cells have these
         shares."""
@@ -290,7 +290,7 @@ class PartitionRows:
         drawn = random.multinomial(n, shares, _OF_BIAS).astype(np.float64)
         found = self._values(measures, [(codes, drawn)])
         true = self._values(measures, [(codes, shares[None] * _MANY)], chance=n / _MANY)
-        off = {m: _mean_of(found[m]) - float(true[m][0]) for m in measures}
+        off = {m: _nanmean(found[m]) - float(true[m][0]) for m in measures}
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in off.items()}
 
     def beside(self, other: PartitionRows, measure: Any) -> FloatArray:
@@ -300,15 +300,15 @@ class PartitionRows:
             kept.clear()
             shape = len(self.classes), len(self.clusters), len(other.clusters)
             codes = self.truth, self.cluster, other.cluster
-            cells = Contents.from_codes(codes, shape, self.held)
+            cells = OccupiedCells.from_codes(codes, shape, self.held)
             measures = list(dict.fromkeys((measure, *self.together)))
             for one, (drawn, alone) in self._apart(other, measures, cells).items():
                 value = float(one.apply(self.statistic) - one.apply(other.statistic))
-                kept[other, one] = drawn - _mean_of(alone) + value
+                kept[other, one] = drawn - _nanmean(alone) + value
         return kept[key]
 
     def _apart(
-        self, other: PartitionRows, measures: Sequence[Any], cells: Contents
+        self, other: PartitionRows, measures: Sequence[Any], cells: OccupiedCells
     ) -> dict[Any, tuple[FloatArray, FloatArray]]:
         """Differences in contents of cells with the prior, and without it."""
         found = [
@@ -332,7 +332,7 @@ class PartitionRows:
         return Interval(low, high, METHOD, se=float(np.std(found.draws)))
 
 
-def _mean_of(values: FloatArray) -> float:
+def _nanmean(values: FloatArray) -> float:
     """The mean of those that are there; NaN of none."""
     there = values[~np.isnan(values)]
     return float(there.mean()) if len(there) else math.nan

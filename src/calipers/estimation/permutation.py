@@ -43,7 +43,7 @@ _AT_ONCE = 4_000_000
 Lots = npt.NDArray[np.intp]
 
 
-def lots(rows: int, size: int, settings: Settings) -> Lots:
+def draw_subsets(rows: int, size: int, settings: Settings) -> Lots:
     """So many of all rows by chance, in every replicate, (B, size): random orders are cut up."""
     generator = np.random.Generator(np.random.Philox(settings.seed))
     each = rows // size
@@ -104,30 +104,32 @@ class SubsetRows:
     value: float
 
 
-def deck(sample: Any) -> PermutationPool | None:
+def permutation_pool(sample: Any) -> PermutationPool | None:
     """That of the rows of a sample; None of measures that take more than one statistic."""
     match sample:
         case RowLosses() | RowValues():
             return _LossPool.of(sample)
         case ClassCounts():
             row = sample.cells.row().astype(np.intp)
-            return _StatisticPool(sample, _ordered(row, sample.cells.weight), _counts)
+            return _StatisticPool(sample, _sort_order(row, sample.cells.weight), _counts)
         case ScoredRows():
             place = sample.order.place
-            return _StatisticPool(sample, _ordered(place, sample.positive, sample.weight), _tables)
+            return _StatisticPool(
+                sample, _sort_order(place, sample.positive, sample.weight), _tables
+            )
         case LabelCounts():
             sets = np.hstack([sample.truth, sample.predicted])
-            return _StatisticPool(sample, _ordered(*sets.T, sample.weight), _labels)
+            return _StatisticPool(sample, _sort_order(*sets.T, sample.weight), _labels)
         case MomentRows() | SortedRows():
             columns = np.column_stack([sample.truth, sample.predicted])
-            rows = _ordered(*columns.T, sample.weight)
+            rows = _sort_order(*columns.T, sample.weight)
             return _StatisticPool(
-                sample, rows, _moments if isinstance(sample, MomentRows) else _weighed
+                sample, rows, _moments if isinstance(sample, MomentRows) else _permuted_weights
             )
     return None
 
 
-def _ordered(*columns: Any) -> Lots:
+def _sort_order(*columns: Any) -> Lots:
     """The rows in order of these columns."""
     return np.lexsort([column for column in columns if column is not None][::-1])
 
@@ -221,7 +223,7 @@ def _moments(sample: MomentRows, taken: Lots) -> Iterator[Any]:
         yield NumericMoments.of_means(means.reshape(-1, *shape[1:]), moments)
 
 
-def _weighed(sample: SortedRows, taken: Lots) -> Iterator[Any]:
+def _permuted_weights(sample: SortedRows, taken: Lots) -> Iterator[Any]:
     used = slice(None) if sample.weight is None else sample.weight > 0
     for lot in _chunks(taken, len(sample.truth)):
         times = _sums(lot, None, len(sample.truth))
@@ -251,7 +253,7 @@ class _LossPool:
         whole = Moments.from_rows(sample.values[has], weight[has])
         apart = np.where(has, sample.values - whole.mean, 0.0)
         # Of values that are apart by rounding alone, the mean would leave some equal.
-        return cls(whole, apart, weight, _ordered(np.where(has, sample.values, 0.0), weight))
+        return cls(whole, apart, weight, _sort_order(np.where(has, sample.values, 0.0), weight))
 
     @cached_property
     def sums(self) -> FloatArray:

@@ -37,7 +37,7 @@ DRAWN = ("maximum over thresholds", "measure of scores", "calibration")
 NAME = "Poisson bootstrap [B]"
 
 
-def with_replicates(measure: MeasureLike, made: PointEstimate, table: ScoreTable) -> PointEstimate:
+def add_replicates(measure: MeasureLike, made: PointEstimate, table: ScoreTable) -> PointEstimate:
     """A reading of a table with replicates, where it is of a kind that takes them."""
     settings = made.settings
     pointless = settings.interval in ("none", "analytic") or not np.isfinite(made.value)
@@ -49,12 +49,12 @@ def with_replicates(measure: MeasureLike, made: PointEstimate, table: ScoreTable
         return made  # a point of a curve is one of few where scores are put together
 
     def drawn() -> FloatArray:
-        return made.value + apart(measure, table, settings.seed, settings.resamples)
+        return made.value + replicate_deviations(measure, table, settings.seed, settings.resamples)
 
     made = replace(made, alone=drawn, drawn_as=NAME)
     if definition.at_corner:
         size = min(intervals.class_sizes(table))
-        methods = {"turned on logits": partial(_on_logits, made, size)}
+        methods = {"turned on logits": partial(_logit_interval, made, size)}
         return replace(made, methods={**made.methods, **methods})
     if made.kind == "calibration":
         turning = partial(basic_bootstrap, measure, made, table, NAME)
@@ -62,14 +62,16 @@ def with_replicates(measure: MeasureLike, made: PointEstimate, table: ScoreTable
     return made
 
 
-def _on_logits(made: PointEstimate, size: float, level: float) -> Interval:
+def _logit_interval(made: PointEstimate, size: float, level: float) -> Interval:
     assert made.alone is not None
     return intervals.turned_on_logit(
         made.value, made.alone(), size, level, f"pivotal {NAME}, logit"
     )
 
 
-def apart(measure: MeasureLike, table: ScoreTable, seed: int, replicates: int) -> FloatArray:
+def replicate_deviations(
+    measure: MeasureLike, table: ScoreTable, seed: int, replicates: int
+) -> FloatArray:
     """By how much the value of a measure differs in each replicate."""
     few = cached(table, ("cells", MOST_CELLS), lambda: table.compress(MOST_CELLS))
     cells = replace(few, highest=None, shift=0)
@@ -90,11 +92,11 @@ def apart(measure: MeasureLike, table: ScoreTable, seed: int, replicates: int) -
             mean = np.divide(of, scale, out=np.zeros_like(of), where=scale > 0)
             drawn.append(np.asarray(generator.poisson(mean, shape) * scale, np.float64))
         squares = [of * scale for of, (_, scale) in zip(drawn, columns, strict=True)]
-        found.append(measure.apply(_drawn(cells, drawn, squares)))
+        found.append(measure.apply(_reweighted_table(cells, drawn, squares)))
     return np.asarray(np.concatenate(found) - float(measure.apply(cells)))
 
 
-def _drawn(
+def _reweighted_table(
     cells: ScoreTable, weights: Sequence[FloatArray], squares: Sequence[FloatArray]
 ) -> ScoreTable:
     """The table with other weights of the positives and the negatives, its leading axis the

@@ -36,7 +36,7 @@ def proportion_intervals(share: float, size: float) -> dict[str, Limits]:
     }
 
 
-def of_clusters(
+def cluster_intervals(
     value: float, trials: Callable[[float], tuple[float, float]], clusters: ClusterIndex | None
 ) -> dict[str, Limits]:
     """The intervals of a share by its effective size, which depends on the level where rows come in
@@ -60,7 +60,7 @@ def effective_trials(measure: Any, seen: ConfusionMatrix) -> float:
     return float(seen.effective_size(measure.definition.share_of))
 
 
-def by_cluster(
+def cluster_confusions(
     measure: Any,
     labels: tuple[str, ...],
     flat: npt.NDArray[np.integer[Any]],

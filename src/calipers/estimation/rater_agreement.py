@@ -15,14 +15,14 @@ from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import FEW_OF_CATEGORY
 from calipers.inference.point_estimate import (
     PointEstimate,
-    SummedUnits,
     UnitGroups,
+    UnitSummary,
     UnitValues,
     lazy_difference,
 )
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.measures.rater_agreement import counted_items, item_influence, weight_of_items
-from calipers.statistics import FloatArray, Histogram, Ratings, Signs, UnitDifferences, signs
+from calipers.statistics import FloatArray, Histogram, Ratings, Signs, UnitDifferences, count_signs
 from calipers.statistics.base import effective_size, effective_size_of
 
 if TYPE_CHECKING:
@@ -70,14 +70,14 @@ class RatingSample:
         fewer, of those that both rated twice."""
         both = self.statistic.twice & other.statistic.twice
         first, second = (of.statistic.agreeing[both] for of in (self, other))
-        return signs(first - second, self.statistic.held[both])
+        return count_signs(first - second, self.statistic.held[both])
 
     def reading(self, measure: Any) -> PointEstimate:
         """The reading of a measure of agreement."""
         made: dict[str, Any] = {"weight": self._counted_weight(measure), "clusters": self.clusters}
         if self.clusters is not None:
             made["methods"] = {"bayesian": lambda level: self._of_clusters(measure, level)}
-        return reading_of(
+        return estimate_agreement(
             measure,
             self.statistic.alike if len(self.statistic) > MANY else self.statistic,
             self.settings,
@@ -100,7 +100,7 @@ class RatingSample:
         moved, held = self.clusters.parts(found.column, weight_of_items(measure, self.statistic))
         there = held > 0
         units = value + moved[there] * there.sum()
-        made = bayesian_bootstrap.bayesian(units, _ends(measure, self.statistic), level)
+        made = bayesian_bootstrap.lower_tail(units, _measure_range(measure, self.statistic), level)
         return Interval(
             made.low,
             made.high,
@@ -110,10 +110,10 @@ class RatingSample:
         )
 
 
-def reading_of(measure: Any, r: Ratings, settings: Settings, **parts: Any) -> PointEstimate:
+def estimate_agreement(measure: Any, r: Ratings, settings: Settings, **parts: Any) -> PointEstimate:
     """The reading of a measure of agreement, of which the statistic tells all but the clusters that
     items come in."""
-    value, bounds = float(measure.apply(r)), _ends(measure, r)
+    value, bounds = float(measure.apply(r)), _measure_range(measure, r)
     counted = counted_items(measure, r)
     methods = {}
     if item_influence(measure, r) is not None:
@@ -125,7 +125,7 @@ def reading_of(measure: Any, r: Ratings, settings: Settings, **parts: Any) -> Po
             assert moved is not None
             sums = own.weight[there], own.weight_squares[there]
             units = Histogram.of_groups(value + moved, *sums, int(own.held[there].sum()))
-            return bayesian_bootstrap.bayesian(units, bounds, level)
+            return bayesian_bootstrap.lower_tail(units, bounds, level)
 
         methods = {"bayesian": bayesian}
     rare = r.shared.beside_commonest < FEW_OF_CATEGORY
@@ -153,7 +153,9 @@ def _unlike_most(values: FloatArray) -> int:
     return UnitDifferences.of_rows(values).differing
 
 
-def of_either(made: PointEstimate, found: UnitDifferences, total: float) -> PointEstimate:
+def difference_from_items(
+    made: PointEstimate, found: UnitDifferences, total: float
+) -> PointEstimate:
     """A difference of sets of raters whose items are gone, by those that either set rated: how far
     they move it, of items that weigh a ``total`` in all."""
     weight = float(found.spread.sums.sum())
@@ -172,12 +174,12 @@ def of_either(made: PointEstimate, found: UnitDifferences, total: float) -> Poin
         n=found.spread.rows,
         sizes=lambda: (size,),
         influence=moved,
-        units=SummedUnits(made.value, size, moved, weighted=made.uneven),
+        units=UnitSummary(made.value, size, moved, weighted=made.uneven),
         unit_spread=lambda: replace(found, spread=spread),
     )
 
 
-def _ends(measure: Any, r: Ratings) -> tuple[float, float]:
+def _measure_range(measure: Any, r: Ratings) -> tuple[float, float]:
     """The range of a measure; where it has no lower end, what is low enough for data like these: of
     Fleiss' κ what ratings that never agree make of such shares of the categories."""
     low, high = measure.definition.range

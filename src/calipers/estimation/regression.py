@@ -48,7 +48,7 @@ _KINDS = {
 _SCALES = {"fit": "rest", "correlation": "fisher", "pairs": "logit"}
 
 
-def of_statistic(
+def estimate_from_statistic(
     measure: MeasureLike, statistic: NumericMoments | NumericRows, settings: Settings, rows: int
 ) -> PointEstimate:
     """What moments or rows say of a measure, but for how it varies."""
@@ -65,7 +65,7 @@ def of_statistic(
     )
 
 
-def of_gathered(made: PointEstimate, rows: NumericRows | NumericMoments) -> PointEstimate:
+def estimate_from_buffer(made: PointEstimate, rows: NumericRows | NumericMoments) -> PointEstimate:
     """A reading of independent rows that are only known by their numbers, or what these add up to,
     with what that says of its limits and of how heavy the tail of its errors is."""
     if isinstance(rows, NumericMoments):
@@ -75,7 +75,7 @@ def of_gathered(made: PointEstimate, rows: NumericRows | NumericMoments) -> Poin
         return replace(made, kurtosis=lambda: excess_kurtosis(squared))
     if made.kind == "median":
         size = effective_size_of(rows.weight)
-        limits: Limits = partial(_by_share_below, rows, size, WOODRUFF)
+        limits: Limits = partial(_quantile_interval, rows, size, WOODRUFF)
         return replace(made, methods={**made.methods, "woodruff": limits})
     if made.kind != "share of variance":
         return made
@@ -92,7 +92,7 @@ def of_gathered(made: PointEstimate, rows: NumericRows | NumericMoments) -> Poin
 WOODRUFF = "Woodruff [W]"
 
 
-def _by_share_below(
+def _quantile_interval(
     rows: NumericRows, size: float, name: str, level: float, share: float = 0.5
 ) -> Interval:
     """The errors at the limits of the share of rows below a quantile of them."""
@@ -144,7 +144,7 @@ class NumericSample:
 
     def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure."""
-        made = of_statistic(measure, self.statistic, self.settings, len(self.truth))
+        made = estimate_from_statistic(measure, self.statistic, self.settings, len(self.truth))
         has = made.kind != "largest"
 
         def skewness() -> float:
@@ -183,10 +183,10 @@ class NumericSample:
     def _methods(self, measure: MeasureLike, made: PointEstimate) -> dict[str, Limits]:
         if made.kind not in ("correlation", "share of pairs"):
             return {}
-        return {"of rows": partial(_of_rows, made, self)}
+        return {"of rows": partial(_pairwise_interval, made, self)}
 
 
-def _of_rows(of: PointEstimate, rows: NumericSample, level: float) -> Interval:
+def _pairwise_interval(of: PointEstimate, rows: NumericSample, level: float) -> Interval:
     """Of a share of pairs as if it were one of the rows; of a correlation r the same of
     (1 + r)/2."""
     if rows.clusters is not None and rows.clusters.number < 2:
@@ -342,7 +342,7 @@ class SortedRows(NumericSample):
             norm = float(np.linalg.norm(above))
             if limits.reason is not None or not norm > 0:
                 return None
-            se = (limits.high - limits.low) / 2 / intervals.z_of(0.95)
+            se = (limits.high - limits.low) / 2 / intervals.normal_quantile(0.95)
             return np.asarray(above * (se / norm))
 
         return values
@@ -360,7 +360,7 @@ class SortedRows(NumericSample):
                 return intervals.no_interval(name, "too_few_clusters")
             se = intervals.to_student(error.se, clusters.degrees, level)
             size, name = (varies / se**2 if se > 0 else size), clusters.named(f"{name}, clustered")
-        return _by_share_below(rows, size, name, level, share)
+        return _quantile_interval(rows, size, name, level, share)
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
         return np.concatenate(list(self._drawn(measure)))

@@ -13,7 +13,7 @@ from calipers.caching import cached, cached_property
 from calipers.estimation import effective_sample_size
 from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
-from calipers.inference.influence import error, influence, jackknife
+from calipers.inference.influence import influence, jackknife, standard_error
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.method_limits import FEW_BEYOND, FEW_DECIDE
 from calipers.inference.point_estimate import Limits, PointEstimate
@@ -122,7 +122,7 @@ class ScoredRows:
 
     def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure of scores."""
-        made = of_table(measure, self.table, self.settings, len(self.positive))
+        made = estimate_from_table(measure, self.table, self.settings, len(self.positive))
         of = _ScoreEstimate(self, measure, made.value)
         made = replace(
             made,
@@ -138,10 +138,10 @@ class ScoredRows:
             left_out=lambda: jackknife(measure, self.table, self.drawn_by_row.ranked),
             methods=of.methods(),
         )
-        return effective_sample_size.with_interval(measure, made, [(1.0, made)], of.acceleration)
+        return effective_sample_size.add_interval(measure, made, [(1.0, made)], of.acceleration)
 
 
-def of_table(
+def estimate_from_table(
     measure: MeasureLike,
     table: ScoreTable,
     settings: Settings,
@@ -168,7 +168,7 @@ def of_table(
         kind = _INTERPOLATED[definition.area.name]
 
     def error_of() -> StandardError | None:
-        se = error(measure, table)
+        se = standard_error(measure, table)
         return None if se is None else StandardError(se, "delta")
 
     return PointEstimate(
@@ -183,7 +183,7 @@ def of_table(
         transform="logit" if definition.range == (0, 1) else None,
         caution=_few_beyond(measure, table),
         error=error_of,
-        methods=_of_areas(measure, value, table),
+        methods=_area_intervals(measure, value, table),
     )
 
 
@@ -193,7 +193,7 @@ def table_acceleration(measure: MeasureLike, table: ScoreTable, most: float) -> 
     assert measure.definition.area is not None
     if not table.weighted:
         return table.acceleration(measure.definition.area.name)
-    by_cell, se = influence(measure, table), error(measure, table)
+    by_cell, se = influence(measure, table), standard_error(measure, table)
     if by_cell is None or se is None:
         return None
     furthest = max(float(np.abs(of).max(initial=0.0)) for of in by_cell)
@@ -235,7 +235,7 @@ class _ScoreEstimate:
     def error(self) -> StandardError | None:
         """The standard error of the value."""
         if self.rows.clusters is None:
-            se = error(self.measure, self._table)
+            se = standard_error(self.measure, self._table)
             return None if se is None else StandardError(se, "delta")
         found = self.influence()
         return None if found is None else replace(found.error, name="delta")
@@ -259,9 +259,9 @@ class _ScoreEstimate:
             share = definition.range == (0, 1) or definition.part is not None
             return {"of the smaller class": self._of_smaller} if share else {}
         if clusters is None:
-            return _of_areas(self.measure, self.value, self._table)
+            return _area_intervals(self.measure, self.value, self._table)
         if area.name != "AUC":
-            return {"of positives": partial(_of_positives, self.value, self._sizes[0])}
+            return {"of positives": partial(_positives_interval, self.value, self._sizes[0])}
         return {"delong": self._obuchowski, "area": self._separated}
 
     @property
@@ -280,9 +280,9 @@ class _ScoreEstimate:
             alone = self.rows.clusters is not None and self.rows.clusters.number < 2
             return intervals.no_interval("none", "too_few_clusters" if alone else "one_class")
         if part is None:
-            return _of_rows(self.value, rows, which, level)
-        least = float(self.measure.apply(_reversed(self._table)))
-        made = _of_rows((self.value - least) / (1 - least), rows * part, which, level)
+            return _proportion_interval(self.value, rows, which, level)
+        least = float(self.measure.apply(_reverse_table(self._table)))
+        made = _proportion_interval((self.value - least) / (1 - least), rows * part, which, level)
         low, high = (least + (1 - least) * end for end in (made.low, made.high))
         return replace(made, low=low, high=high, se=(1 - least) * made.se)
 
@@ -297,7 +297,7 @@ class _ScoreEstimate:
         inside = (self.value - area.shift) / area.scale
         if inside not in (0.0, 1.0):
             return intervals.no_interval("none", "too_few_clusters")
-        return _made_of(area, clusters.separated(inside, self.rows.positive, level))
+        return _transform_interval(area, clusters.separated(inside, self.rows.positive, level))
 
     def _obuchowski(self, level: float) -> Interval:
         clusters, found = self.rows.clusters, self.influence()
@@ -351,7 +351,7 @@ class _ScoreEstimate:
         return float(own.error(self._table)), replicates, errors
 
 
-def _reversed(table: ScoreTable) -> ScoreTable:
+def _reverse_table(table: ScoreTable) -> ScoreTable:
     """All negatives above all positives."""
     one, two = np.array([0.0, 1.0]), np.array([1.0, 0.0])
     return replace(
@@ -364,7 +364,7 @@ def _reversed(table: ScoreTable) -> ScoreTable:
     )
 
 
-def _of_rows(value: float, rows: float, which: str, level: float) -> Interval:
+def _proportion_interval(value: float, rows: float, which: str, level: float) -> Interval:
     """As of a share of so many rows."""
     if not rows > 0:
         return intervals.no_interval("none", "too_few_clusters")
@@ -372,18 +372,18 @@ def _of_rows(value: float, rows: float, which: str, level: float) -> Interval:
     return replace(made, method=f"{made.method}, {which}")
 
 
-def _of_positives(value: float, positives: float, level: float) -> Interval:
+def _positives_interval(value: float, positives: float, level: float) -> Interval:
     """As of the positives, whose precisions an area is the mean of."""
-    return _of_rows(value, positives, "of positives", level)
+    return _proportion_interval(value, positives, "of positives", level)
 
 
-def _made_of(area: Any, found: Interval) -> Interval:
+def _transform_interval(area: Any, found: Interval) -> Interval:
     """The interval of an area as that of what is made of it."""
     low, high = (area.scale * end + area.shift for end in (found.low, found.high))
     return replace(found, low=low, high=high, se=area.scale * found.se)
 
 
-def _of_areas(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str, Limits]:
+def _area_intervals(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str, Limits]:
     """The intervals of an area of independent rows, from the table alone; of what is made of an
     AUC, A = (value − shift)/scale, as it is made of it."""
     area = measure.definition.area
@@ -391,14 +391,14 @@ def _of_areas(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str
         return {}
     if area.name != "AUC":
         positives = intervals.class_sizes(table)[0]
-        made: dict[str, Limits] = {"of positives": partial(_of_positives, value, positives)}
+        made: dict[str, Limits] = {"of positives": partial(_positives_interval, value, positives)}
         if area.name == "AP-DG":
             return made
         on_logit = partial(intervals.precision_recall_logit, value, positives)
         return {**made, "area": on_logit, "logit": on_logit}
 
     def limits(made: Callable[[float, ScoreTable, float], Interval], level: float) -> Interval:
-        return _made_of(area, made((value - area.shift) / area.scale, table, level))
+        return _transform_interval(area, made((value - area.shift) / area.scale, table, level))
 
     return {
         "area": partial(limits, intervals.auc_interval),

@@ -22,7 +22,7 @@ from calipers.estimation.cluster_geometry import estimate_geometry
 from calipers.estimation.distances import DistanceMatrix, PointDistances
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.statistics import FloatArray, IntArray, Moments
-from calipers.statistics.clusters import sums_of
+from calipers.statistics.clusters import cluster_sums
 
 if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
@@ -136,7 +136,7 @@ class SimplifiedSilhouettes:
         """The means of clusters."""
         if self.middles is not None:
             return self.middles
-        sums = sums_of(self.points, self.cluster, len(self.sizes))
+        sums = cluster_sums(self.points, self.cluster, len(self.sizes))
         return np.asarray(sums / np.maximum(self.sizes, 1.0)[:, None])
 
     @cached_property
@@ -169,11 +169,11 @@ class SimplifiedSilhouettes:
         ):
             pace = np.divide(slope, far, out=np.zeros_like(slope), where=far > 0)[rows]
             towards = (self.centres[group[rows]] - self.points[rows]) * pace[:, None]
-            pull += sums_of(np.nan_to_num(towards), group[rows], len(self.sizes))
+            pull += cluster_sums(np.nan_to_num(towards), group[rows], len(self.sizes))
         return pull
 
 
-def value(own: FloatArray, other: FloatArray) -> FloatArray:
+def silhouette_values(own: FloatArray, other: FloatArray) -> FloatArray:
     """The silhouette of each point."""
     from calipers.measures.cluster_indices import silhouettes
 
@@ -203,7 +203,7 @@ class MeanSilhouette:
         """Of each point; NaN where there is no other cluster."""
         several = np.count_nonzero(self.of.sizes) > 1
         own, other, _ = self.of.nearest
-        return value(own, other) if several else np.full(len(own), np.nan)
+        return silhouette_values(own, other) if several else np.full(len(own), np.nan)
 
     @cached_property
     def cluster(self) -> IntArray:

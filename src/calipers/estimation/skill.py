@@ -86,7 +86,7 @@ def estimate_skill(
     c, rows = constant, len(values)
     own = estimate_mean_loss(loss, values, c.weight, c.clusters, c.settings)
     least = c.reading(loss)
-    reason = _lacking(c.shares, own.value)
+    reason = _undefined_reason(c.shares, own.value)
     slopes = [0.0, 0.0] if reason else _slopes(own.value, least.value)
     return apply_function(
         lambda own, least: 1 - own / least,
@@ -100,7 +100,7 @@ def estimate_skill(
     )
 
 
-def _lacking(shares: FloatArray, lost: float) -> str | None:
+def _undefined_reason(shares: FloatArray, lost: float) -> str | None:
     """Why nothing is known of what is saved."""
     if not shares.any() or np.isnan(shares).any():
         return "no_rows"
@@ -118,7 +118,7 @@ def _slopes(lost: float, least: float) -> list[float]:
 
 
 @dataclass(frozen=True, eq=False)
-class SavedRows:
+class SkillRows:
     """The losses and the classes of a batch of rows; ``constant`` gives what a row of each class
     loses where always these shares of the classes are answered."""
 
@@ -138,7 +138,7 @@ class SavedRows:
     def influence(self, whole: ClassLosses) -> Influence | None:
         """By how much each row moves what is saved on all rows."""
         lost, shares = whole.lost.mean, whole.shares
-        if _lacking(shares, lost):
+        if _undefined_reason(shares, lost):
             return None
         least = float(constant_loss(shares, str(self.loss)))
         of_own, of_least = _slopes(lost, least)
@@ -147,12 +147,12 @@ class SavedRows:
         return Influence(column, MeanVariance(self.weight, self.clusters, whole=moments), "delta")
 
 
-def of_sums(
+def estimate_from_sums(
     measure: MeasureLike, sums: ClassLosses, settings: Settings, rows: int
 ) -> PointEstimate:
     """What sums over all rows say of the share saved."""
     lost, shares, own = sums.lost.mean, sums.shares, measure.definition
-    reason, skill_of = _lacking(shares, lost), own.skill_of
+    reason, skill_of = _undefined_reason(shares, lost), own.skill_of
     number = sums.lost.infinite if reason == "zero_probability" else rows
     value = float("nan") if reason else 1 - lost / float(constant_loss(shares, str(skill_of)))
     return PointEstimate(

@@ -10,7 +10,7 @@ from calipers.estimation import averages, calibration, regression, scores, skill
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import estimate_from_moments
 from calipers.estimation.multilabel import LabelCounts
-from calipers.estimation.rater_agreement import reading_of as of_ratings
+from calipers.estimation.rater_agreement import estimate_agreement as of_ratings
 from calipers.measures.averages import is_multioutput
 from calipers.statistics import (
     ClassLosses,
@@ -51,23 +51,23 @@ def estimate_from_statistic(
     if isinstance(statistic, LabelMatrices):
         return LabelCounts.of_matrices(measure, statistic, settings, rows, second)
     if isinstance(statistic, ClassTables):
-        return averages.of_tables(measure, statistic, settings, rows)
+        return averages.estimate_from_tables(measure, statistic, settings, rows)
     if isinstance(statistic, ClassLosses):
-        return skill.of_sums(measure, statistic, settings, rows)
+        return skill.estimate_from_sums(measure, statistic, settings, rows)
     if isinstance(statistic, ClassRanks):
-        return top_k.of_statistic(measure, statistic, settings, rows)
+        return top_k.estimate_from_statistic(measure, statistic, settings, rows)
     if isinstance(statistic, ConfusionMatrix):
         return replace(ClassCounts.from_matrix(statistic, settings).reading(measure), n=rows)
     if isinstance(statistic, ScoreTable):
         if measure.definition.reads == "probabilities":
-            return calibration.of_table(measure, statistic, settings, rows)
-        return scores.of_table(measure, statistic, settings, rows, together=together)
+            return calibration.estimate_from_table(measure, statistic, settings, rows)
+        return scores.estimate_from_table(measure, statistic, settings, rows, together=together)
     if isinstance(statistic, LogitSummary):
-        return calibration.of_sums(measure, statistic, settings, rows)
+        return calibration.estimate_from_sums(measure, statistic, settings, rows)
     if isinstance(statistic, Moments):
         return estimate_from_moments(measure, statistic, settings, rows)
     if isinstance(statistic, NumericMoments | NumericRows):
-        return regression.of_statistic(measure, statistic, settings, rows)
+        return regression.estimate_from_statistic(measure, statistic, settings, rows)
     if isinstance(statistic, Ratings):
         return of_ratings(measure, statistic, settings)
     return None

@@ -73,7 +73,7 @@ class RankedClasses:
         """The reading: a share where every row is right or wrong, a mean where ties make parts of
         rows."""
         ranks, credit = self.statistic, self._credit(measure)
-        made = of_statistic(measure, ranks, self.settings, len(self.truth))
+        made = estimate_from_statistic(measure, ranks, self.settings, len(self.truth))
 
         def replicates() -> FloatArray:
             drawn = self.cells.drawn(self.settings)
@@ -92,7 +92,9 @@ class RankedClasses:
         )
 
 
-def of_statistic(measure: Any, ranks: ClassRanks, settings: Settings, rows: int) -> PointEstimate:
+def estimate_from_statistic(
+    measure: Any, ranks: ClassRanks, settings: Settings, rows: int
+) -> PointEstimate:
     """What the places of true classes say of a measure: of a share where every row is right or
     wrong its limits, of independent rows."""
     value, definition = float(measure.apply(ranks)), measure.definition

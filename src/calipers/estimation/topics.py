@@ -18,8 +18,7 @@ from calipers.inference.point_estimate import Limits, PointEstimate, UnitValues
 from calipers.inference.resampling import weighted_means
 from calipers.inference.summaries import Summary
 from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
-from calipers.statistics import Moments, effective_size_of
-from calipers.statistics import signs as count_signs
+from calipers.statistics import Moments, count_signs, effective_size_of
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -71,7 +70,11 @@ class TopicSummary:
     @cached_property
     def grouped(self) -> ClusterIndex | None:
         """The clusters, in which a topic without a value is none."""
-        return None if self.clusters is None else counting(self.clusters, self.importance, self.has)
+        return (
+            None
+            if self.clusters is None
+            else defined_clusters(self.clusters, self.importance, self.has)
+        )
 
     @property
     def steps(self) -> FloatArray:
@@ -102,11 +105,13 @@ class TopicSummary:
             u = np.ones(len(column)) if self.importance is None else self.importance
             held = np.zeros(len(column))
             held[has] = columns[:, 1] * u[has]
-        clusters = counting(self.clusters, self.importance, has)
+        clusters = defined_clusters(self.clusters, self.importance, has)
         return Influence(column, VarianceEstimator(None, clusters, held=held), "Student t")
 
 
-def counting(clusters: ClusterIndex, importance: FloatArray | None, has: Any) -> ClusterIndex:
+def defined_clusters(
+    clusters: ClusterIndex, importance: FloatArray | None, has: Any
+) -> ClusterIndex:
     """The clusters of topics that count for so much, and for nothing without a value."""
     if has.all():
         return replace(clusters, weight=importance)
@@ -206,7 +211,7 @@ class TopicIntervals:
             if clusters.number < 2:
                 return intervals.no_interval(bayesian_bootstrap.METHOD, "too_few_clusters")
             values, weight = clusters.by_mean(values)
-        made = bayesian_bootstrap.bayesian(values, self._ends, level, weight)
+        made = bayesian_bootstrap.lower_tail(values, self._ends, level, weight)
         made = made if self.topics.summary.kind == "pooled" else self._of_mean(made)
         return made if clusters is None else replace(made, method=clusters.named(made.method))
 
@@ -245,7 +250,7 @@ class TopicIntervals:
         n, summary = len(self._first), self.topics.summary
         ends = summary.of_means(np.array([[made.low], [made.high]]), n)
         method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
-        se = made.se * rate(summary, self.value, n)
+        se = made.se * summary_derivative(summary, self.value, n)
         return Interval(float(ends[0]), float(ends[1]), method, made.reason, se)
 
     def _studentised(self, level: float) -> Interval:
@@ -285,18 +290,18 @@ def topic_influence(
     first, mean = columns[:, 0], partial(np.average, weights=importance)
     if summary.formula is not None:
         means = np.average(columns, weights=importance, axis=0)
-        return np.asarray((columns - means) @ _slopes(summary, means[None])[0])
+        return np.asarray((columns - means) @ _summary_derivatives(summary, means[None])[0])
     if summary.kind == "pooled":
         return np.asarray((first - value * columns[:, 1]) / mean(columns[:, 1]))
-    return np.asarray((first - mean(first)) * rate(summary, value, len(first)))
+    return np.asarray((first - mean(first)) * summary_derivative(summary, value, len(first)))
 
 
-def rate(summary: Summary, value: float, n: int) -> float:
+def summary_derivative(summary: Summary, value: float, n: int) -> float:
     """How fast a summary of n topics grows with the mean of its column."""
     return {"sum": float(n), "geometric": value}.get(summary.kind, 1.0)
 
 
-def _slopes(summary: Summary, means: FloatArray) -> FloatArray:
+def _summary_derivatives(summary: Summary, means: FloatArray) -> FloatArray:
     """How fast a summary grows with each of its means, by central differences, a row each."""
     from calipers.inference.influence import STEP
 
@@ -344,7 +349,7 @@ def _function_t(
     drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
 
     def errors(moved: FloatArray, products: FloatArray) -> FloatArray:
-        slopes = _slopes(summary, middle + moved)
+        slopes = _summary_derivatives(summary, middle + moved)
         twice = np.where(first == second, 1.0, 2.0) * slopes[:, first] * slopes[:, second]
         spread = (twice * (products - moved[:, first] * moved[:, second])).sum(axis=1)
         return np.asarray(np.sqrt(np.maximum(spread, 0.0) / (n - 1)))
@@ -491,7 +496,7 @@ class _SignFlips:
         """Of one difference."""
         if towards not in self._tests:
             table, tries = np.column_stack(self.apart), n_randomizations(self.settings)
-            found = paired_tests.randomisation(table, tries, self.settings.seed, towards)
+            found = paired_tests.randomization(table, tries, self.settings.seed, towards)
             self._tests[towards] = found
         return self._tests[towards][place]
 
@@ -514,7 +519,7 @@ class _EstimatePair:
         assert isinstance(ours, TopicRows)
         assert isinstance(theirs, TopicRows)
         absent = ~(ours.has & theirs.has)
-        a, b = (of.summary.columns(*_without(absent, of)) for of in (ours, theirs))
+        a, b = (of.summary.columns(*_drop_topics(absent, of)) for of in (ours, theirs))
         return cls(first, second, ours.summary, a, b, ours.importance)
 
     @cached_property
@@ -526,7 +531,7 @@ class _EstimatePair:
     def clusters(self) -> ClusterIndex | None:
         """The clusters of topics, in which one on which either has no value is none."""
         of = self.law.clusters
-        return None if of is None else counting(of, self.importance, self.has)
+        return None if of is None else defined_clusters(of, self.importance, self.has)
 
     @property
     def law(self) -> TopicRows:
@@ -669,7 +674,7 @@ class _EstimatePair:
         }
 
 
-def _without(absent: Any, of: TopicRows) -> tuple[FloatArray, FloatArray | None]:
+def _drop_topics(absent: Any, of: TopicRows) -> tuple[FloatArray, FloatArray | None]:
     """Values and weights without those of some topics."""
     weight = of.weight
     if weight is not None and weight.ndim > 1:

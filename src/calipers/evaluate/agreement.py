@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.data.ratings import Categories, read_ratings, sets_of, values_of
+from calipers.data.ratings import Categories, distinct_ratings, rater_sets, read_ratings
 from calipers.data.streams import Stream
 from calipers.engines.accumulators import DistinctValues
 from calipers.estimation.counts import ClassCounts
@@ -26,7 +26,12 @@ from calipers.evaluation.shared import class_order_notes, select_measures
 from calipers.evaluation.slice_definitions import Bins, slice_columns
 from calipers.evaluation.source import OF_ROWS, Source, open_source
 from calipers.evaluation.stored_predictions import Baseline
-from calipers.evaluation.stream_columns import flatten_names, get_engine, in_batches, takes_all_rows
+from calipers.evaluation.stream_columns import (
+    flatten_names,
+    get_engine,
+    is_streamed,
+    takes_all_rows,
+)
 from calipers.evaluation.stream_slices import PerSubset
 from calipers.inference.point_estimate import PointEstimate
 from calipers.measures import Measure, parse
@@ -205,16 +210,18 @@ def agreement(
     of_items = {what: arguments[what] for what in (*OF_ROWS, "cost")}
     of_items["slices"] = slice_columns(slices)
     others = {name: what for what, of in of_items.items() for name in flatten_names(of)}
-    known = _Asked(sets, scale, order, {"item": item, "rater": rater, "rating": rating}, others)
+    known = _RatingOptions(
+        sets, scale, order, {"item": item, "rater": rater, "rating": rating}, others
+    )
     by_engine = engine is not None or rater is None
     table = arguments["data"]
-    if by_engine and in_batches(engine, memory, table, known.needed(table)):
+    if by_engine and is_streamed(engine, memory, table, known.needed(table)):
         return known.in_batches(arguments)
     return known.evaluate(arguments)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _RatingOptions:
     """What is asked of a table: sets of raters, a scale, the order of categories, what its columns
     are called, and which of these are no raters, with what they are."""
 
@@ -252,7 +259,7 @@ class _Asked:
             if self.long[name] is not None:
                 raise takes_all_rows(name, engine, ROW_REASONS[name])
         none = {*self.others, self.long["item"]}
-        sets = sets_of(self.sets, [name for name in engine.names if name not in none])
+        sets = rater_sets(self.sets, [name for name in engine.names if name not in none])
         names = list(dict.fromkeys(name for of in sets.values() for name in of))
         said = {name: {one: one for one in of} for name, of in sets.items()}
         source = open_source({**arguments, "data": engine, "ratings": said}, "ratings")
@@ -264,8 +271,10 @@ class _Asked:
         assert source.stream is not None
         engine, found = source.stream.stream, set[Any]()
         if engine.again:
-            seen: PerSubset = engine.reduce(_Seen(tuple(names)), names, _few, "finding categories")
-            found = set().union(*(values_of(of.values) for of in seen.parts))
+            seen: PerSubset = engine.reduce(
+                _ObservedRatings(tuple(names)), names, _check_n_categories, "finding categories"
+            )
+            found = set().union(*(distinct_ratings(of.values) for of in seen.parts))
         elif self.order is None:
             raise InputError(
                 f"{engine.name}: can be read only once: say what the categories are, as in "
@@ -277,13 +286,13 @@ class _Asked:
 
     def _problem(
         self, categories: Categories, raters: Sequence[str], sets: Mapping[str, list[int]]
-    ) -> Agreement:
+    ) -> AgreementProblem:
         if self.scale == "interval" and np.isnan(categories.values).any():
             told = ", ".join(map(repr, categories.names[:3]))
             raise InputError(
                 f"scale is 'interval', and the ratings are text: {told}; expected numbers"
             )
-        return Agreement(self.scale, categories, self.order is not None, tuple(raters), sets)
+        return AgreementProblem(self.scale, categories, self.order is not None, tuple(raters), sets)
 
 
 #: Of so many different ratings, what a batch has of them takes no less room than the batch.
@@ -291,7 +300,7 @@ MOST_OF_BATCHES = 10_000
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _ObservedRatings:
     """The distinct ratings of each rater in a batch."""
 
     names: tuple[str, ...]
@@ -307,7 +316,7 @@ def _is_number(kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _few(seen: PerSubset) -> PerSubset:
+def _check_n_categories(seen: PerSubset) -> PerSubset:
     if max(len(of.values) for of in seen.parts) > MOST_OF_BATCHES:
         raise InputError(
             f"ratings are of more than {MOST_OF_BATCHES:,} different values, which takes all of "
@@ -317,7 +326,7 @@ def _few(seen: PerSubset) -> PerSubset:
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement(Problem):
+class AgreementProblem(Problem):
     """How far raters agree, on a scale of categories which may be ``ordered``."""
 
     task = "agreement"
@@ -335,7 +344,7 @@ class Agreement(Problem):
         """The sets of raters on some items, in memory as places among the categories."""
         given = batch["ratings"]
         if isinstance(given, Mapping):
-            columns = [column for of in _by_set(given).values() for column in of.items()]
+            columns = [column for of in _ratings_by_set(given).values() for column in of.items()]
             codes = {name: self.categories.codes(column) for name, column in columns}
             given = np.column_stack([codes[name] for name in self.raters])
         return self._sets(batch.frequencies(given), settings, batch.weights, batch.clusters)
@@ -401,7 +410,7 @@ class Agreement(Problem):
         }
 
     @classmethod
-    def of_plan(cls, plan: Mapping[str, Any]) -> Agreement:
+    def of_plan(cls, plan: Mapping[str, Any]) -> AgreementProblem:
         """The problem that a file of sums tells of."""
         categories = Categories(tuple(plan["classes"]))
         return cls(plan["scale"], categories, plan["ordered"], tuple(plan["raters"]), plan["sets"])
@@ -414,7 +423,7 @@ class Agreement(Problem):
         """What a reader has to know of items and of the order of categories."""
         measures = sample.measures
         order = class_order_notes(
-            [*measures, *_of_two(self.scale)],
+            [*measures, *_pairwise_measures(self.scale)],
             self.categories.names,
             stated=self.ordered,
             option="order",
@@ -435,7 +444,7 @@ class Agreement(Problem):
         return system.over(None).statistic if kind is Ratings else None
 
 
-def _by_set(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _ratings_by_set(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Columns of raters by the set; of one set that has no other name, as it is read."""
     return given if isinstance(next(iter(given.values())), Mapping) else {ALL_RATERS: given}
 
@@ -471,10 +480,10 @@ def _tables(
         if len(system.raters) <= MOST_RATERS:
             yield _pairs(system, measures, scale)
         if 2 < len(system.raters) <= MOST_LISTED:
-            yield _each(system, measures)
+            yield _rater_table(system, measures)
 
 
-def _of_two(scale: str) -> tuple[Measure, ...]:
+def _pairwise_measures(scale: str) -> tuple[Measure, ...]:
     """What the table of pairs has of two raters alone."""
     return (parse(OF_TWO[scale], ("counts",)),) if scale in OF_TWO else ()
 
@@ -485,7 +494,7 @@ def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTabl
         two = system.of(list(pair))
         both = two.taken(np.flatnonzero((two.codes >= 0).all(axis=1)))
         found = {str(m): two.reading(m) for m in measures}
-        for own in _of_two(scale):
+        for own in _pairwise_measures(scale):
             found[str(own)] = _cells(both).reading(own)
         names.append(" ~ ".join(two.raters))
         items.append(both.items(np.ones(both.number, bool)))
@@ -508,7 +517,7 @@ def _cells(both: Raters) -> ClassCounts:
     return ClassCounts.from_matrix(matrix, both.settings)
 
 
-def _each(system: Raters, measures: Sequence[Measure]) -> LabelTable:
+def _rater_table(system: Raters, measures: Sequence[Measure]) -> LabelTable:
     """How often each rater rated, and the value of all others together."""
     everyone, counts = range(len(system.raters)), {}
     if len(system.categories) <= MOST_CATEGORIES:

@@ -49,23 +49,23 @@ def design_from_assumptions(
     if "sd" in given:
         _check(name, given, unused=("discordant", "positives_share"))
         _check_spread(asked, given, of_differences="correlation" not in given and compared)
-        mean = _of_mean(given, compared or goal == "size", paired, test, systems)
+        mean = _mean_design(given, compared or goal == "size", paired, test, systems)
         return DesignEffect(name, mean, unit, 1.0, given)
     if test != "t" or systems != 2:
         raise InputError(f"test={test!r} with {systems} systems is for means: give sd=")
     margin = None if asked.average in ("macro", "weighted") else definition.share_of
     design: VarianceModel
     if margin is not None:
-        design, unknown = _of_share(name, given, compared, paired), "discordant"
+        design, unknown = _proportion_design(name, given, compared, paired), "discordant"
     elif kind in ("auc", "pr_logit"):
-        design, unknown = _of_area(name, kind, given, compared, paired), "correlation"
+        design, unknown = _auc_design(name, kind, given, compared, paired), "correlation"
         margin = "positive" if kind == "pr_logit" else None
     else:
         raise InputError(
             f"there is no formula for {name} from assumed numbers: give a pilot evaluation, or "
             "sd=, its standard error times the square root of the number of units"
         )
-    unit, share = (unit, 1.0) if margin is None else _counted(margin, unit, given)
+    unit, share = (unit, 1.0) if margin is None else _count_unit(margin, unit, given)
     alone = compared and paired and unknown not in given
     notes = (INDEPENDENT.format(unknown),) if alone else ()
     return DesignEffect(name, design, unit, share, given, notes=notes)
@@ -108,7 +108,7 @@ def _check_spread(asked: Measure, given: Mapping[str, float], *, of_differences:
         raise InputError(f"sd is {sd}, but {why} and so varies by {most:.3g} at most")
 
 
-def _of_mean(
+def _mean_design(
     given: Mapping[str, float], compared: bool, paired: bool, test: str, systems: int
 ) -> VarianceModel:
     """A mean of units with a standard deviation."""
@@ -125,7 +125,7 @@ def _of_mean(
     return design if paired else replace(design, sd=sd * math.sqrt(2), arms=2)
 
 
-def _of_share(
+def _proportion_design(
     name: str, given: Mapping[str, float], compared: bool, paired: bool
 ) -> ProportionVarianceModel:
     """A share of rows."""
@@ -137,7 +137,7 @@ def _of_share(
     return ProportionVarianceModel(value, given.get("discordant"), compared or known, paired)
 
 
-def _of_area(
+def _auc_design(
     name: str, kind: str, given: Mapping[str, float], compared: bool, paired: bool
 ) -> AreaVarianceModel:
     """An area under a ROC or a precision-recall curve."""
@@ -161,7 +161,7 @@ def _of_area(
     )
 
 
-def _counted(margin: str, unit: str, given: Mapping[str, float]) -> tuple[str, float]:
+def _count_unit(margin: str, unit: str, given: Mapping[str, float]) -> tuple[str, float]:
     """What the user counts, and what share of it the measure is taken over."""
     if margin in _MARGINS:
         name, share = _MARGINS[margin]

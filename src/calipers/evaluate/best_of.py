@@ -23,7 +23,7 @@ SHARE = 0.632
 METHOD = "percentiles of the choice on units left out"
 
 
-class LeftOut(NamedTuple):
+class OutOfBagValue(NamedTuple):
     """What the one that was best on some units is worth on the others: ``value``, with its
     interval; and in which share of draws each was the best."""
 
@@ -39,7 +39,7 @@ def left_out(
     level: float,
     draws: int,
     seed: int,
-) -> LeftOut:
+) -> OutOfBagValue:
     """The whole choice made anew, after Tsamardinos, Greasidou and Borboudakis 2018, on units drawn
     without replacement so that any measure can be chosen by.
 
@@ -68,10 +68,10 @@ def left_out(
     shares = np.bincount(chosen, minlength=candidates) / max(len(chosen), 1)
     if len(kept) < 0.95 * draws:
         missing = Interval(np.nan, np.nan, "none", "undefined_replicates")
-        return LeftOut(np.nan, missing, shares)
+        return OutOfBagValue(np.nan, missing, shares)
     low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
     made = Interval(float(low), float(high), METHOD)
-    return LeftOut(float(np.mean(kept)), made, shares)
+    return OutOfBagValue(float(np.mean(kept)), made, shares)
 
 
 @validate_arguments

@@ -15,11 +15,11 @@ from calipers.data.confusion_matrices import check_rows, columns_from_matrix
 from calipers.data.errors import InputError
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.batch import Table
-from calipers.evaluation.confusion_tables import opened
+from calipers.evaluation.confusion_tables import open_matrices
 from calipers.evaluation.evaluator import evaluate_rows
 from calipers.evaluation.models import predict_classes
 from calipers.evaluation.options import MeasureNames
-from calipers.evaluation.problems.two_classes import ABOUT_TWO, Threshold, TwoClasses
+from calipers.evaluation.problems.two_classes import ABOUT_TWO, BinaryProblem, Threshold
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
@@ -29,7 +29,7 @@ from calipers.evaluation.stream_columns import (
     StreamColumns,
     distinct_labels,
     flatten_names,
-    of_one_system,
+    wrap_unnamed,
 )
 from calipers.results import Evaluation
 
@@ -224,21 +224,23 @@ def classification(
     arguments = locals()
     models = predict_classes(truth, predicted, y, score, probability, positive, threshold)
     check_rows(rows, confusion)
-    given = {**models.columns, "confusion": opened(confusion, data)}
+    given = {**models.columns, "confusion": open_matrices(confusion, data)}
     source = open_source({**arguments, **given}, *given)
     options = source.options
     if source.stream is not None:
-        problem, columns = _of_stream(source.stream, positive, labels, threshold, undefined)
+        problem, columns = _problem_from_stream(
+            source.stream, positive, labels, threshold, undefined
+        )
         return replace(source, stream=columns).evaluate(problem)
     gathered = source.rows
     given, of_systems, notes = columns_from_matrix(gathered.columns, labels, rows, positive)
     if is_distribution(given["truth"]):
-        from calipers.evaluation.problems.soft_labels import SoftLabels, rows_of
+        from calipers.evaluation.problems.soft_labels import SoftLabelProblem, n_rows
 
         unused = {kind: given[kind] for kind in ("predicted", "score")}
         unused |= {"positive": positive, "threshold": threshold}
-        soft = SoftLabels.of(given["truth"], labels, given["probability"], unused)
-        number = rows_of(given["truth"])
+        soft = SoftLabelProblem.of(given["truth"], labels, given["probability"], unused)
+        number = n_rows(given["truth"])
         return evaluate_rows(soft, Table.of(gathered, given, number), options)
     found = encode_labels(given["truth"], "truth")
     table = Table.of(
@@ -249,14 +251,14 @@ def classification(
     labels = models.labels(found, positive) if labels is None else labels
     if labels is None:
         check_classes(found, table.batch.frequencies.number)
-    problem, coded_columns = _of_rows(
+    problem, coded_columns = _problem_from_rows(
         found, table.batch.columns, positive, labels, threshold, undefined, ordered=ordered
     )
     batch = replace(table.batch, columns=coded_columns)
     return evaluate_rows(problem, replace(table, batch=batch), options)
 
 
-def _of_rows(
+def _problem_from_rows(
     truth: EncodedLabels,
     given: Mapping[str, Any],
     positive: Any,
@@ -271,17 +273,17 @@ def _of_rows(
     predicted, scores = given["predicted"], (given["score"], given["probability"])
     two = labels is not None and names_two(labels, positive, *scores, threshold)
     if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
-        return TwoClasses.of(truth, positive, labels, threshold, undefined, predicted), given
+        return BinaryProblem.of(truth, positive, labels, threshold, undefined, predicted), given
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
-    from calipers.evaluation.problems.classes import SeveralClasses, coded_systems
+    from calipers.evaluation.problems.classes import MulticlassProblem, coded_systems
 
     called = None if predicted is None else coded_systems(predicted)
-    problem = SeveralClasses.of(truth, called, *scores, labels, undefined, ordered=ordered)
+    problem = MulticlassProblem.of(truth, called, *scores, labels, undefined, ordered=ordered)
     return problem, {**given, "predicted": called}
 
 
-def _of_stream(
+def _problem_from_stream(
     columns: StreamColumns,
     positive: Any,
     labels: Sequence[Any] | None,
@@ -291,25 +293,25 @@ def _of_stream(
     """The problem that the columns of a stream are of; and these, where a table of one column is
     that column, and where those of one system are not told from systems by their names alone."""
     if len(flatten_names(columns.truth)) > 1:
-        return _of_distributions(columns, positive, labels, threshold)
+        return _soft_label_problem(columns, positive, labels, threshold)
     columns = replace(columns, truth=flatten_names(columns.truth)[0])
-    return _of_classes(columns, positive, labels, threshold, undefined), columns
+    return _class_problem(columns, positive, labels, threshold, undefined), columns
 
 
-def _of_distributions(
+def _soft_label_problem(
     columns: StreamColumns, positive: Any, labels: Sequence[Any] | None, threshold: Threshold
 ) -> tuple[Problem, StreamColumns]:
-    from calipers.evaluation.problems.soft_labels import SoftLabels
+    from calipers.evaluation.problems.soft_labels import SoftLabelProblem
 
     said = dict(columns.said)
     unused = {**said, "positive": positive, "threshold": threshold}
-    problem = SoftLabels.of(columns.truth, labels, unused.pop("probability", None), unused)
+    problem = SoftLabelProblem.of(columns.truth, labels, unused.pop("probability", None), unused)
     if has_class_columns(said["probability"], problem.names):
-        said["probability"] = of_one_system(said["probability"])
+        said["probability"] = wrap_unnamed(said["probability"])
     return problem, replace(columns, said=said)
 
 
-def _of_classes(
+def _class_problem(
     columns: StreamColumns,
     positive: Any,
     labels: Sequence[Any] | None,
@@ -331,10 +333,10 @@ def _of_classes(
     said = positive is not None or threshold is not None or alone
     two = labels is not None and len(labels) == 2 and said
     if two or (labels is None and (positive is not None or len(found.labels) <= 2)):
-        return TwoClasses.of(found, positive, labels, threshold, undefined)
+        return BinaryProblem.of(found, positive, labels, threshold, undefined)
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
-    from calipers.evaluation.problems.classes import SeveralClasses
+    from calipers.evaluation.problems.classes import MulticlassProblem
 
     predicted = {}
     for name, column in columns.said.get("predicted", {}).items() if labels is None else ():
@@ -346,7 +348,7 @@ def _of_classes(
         {name: of for name, of in columns.said.get(kind, {}).items() if not isinstance(of, str)}
         for kind in ("score", "probability")
     )
-    return SeveralClasses.of(
+    return MulticlassProblem.of(
         found,
         predicted or None,
         score or None,

@@ -13,12 +13,12 @@ from calipers.data.arrays import check_length
 from calipers.data.class_labels import EncodedLabels, encode_labels
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.frequency_weights import RowRepeats
-from calipers.data.points import as_distances, as_points
+from calipers.data.points import to_distances, to_points
 from calipers.evaluation.arguments import validate_arguments
-from calipers.evaluation.cluster_tables import NOISE, clustering_notes, drop_noise, sampled
-from calipers.evaluation.evaluator import evaluate_systems, serving
+from calipers.evaluation.cluster_tables import NOISE, clustering_notes, drop_noise, sample_points
+from calipers.evaluation.evaluator import assign_measures, evaluate_systems
 from calipers.evaluation.options import MeasureNames
-from calipers.evaluation.problems.clusters import Clusters, evaluate_cells
+from calipers.evaluation.problems.clusters import ClusteringProblem, evaluate_cells
 from calipers.evaluation.shared import column_name, named_systems, select_measures
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
@@ -56,11 +56,11 @@ def clustering_functions(given: Any, systems: Mapping[str, Any]) -> dict[str, Ca
                 "clusters, "
                 "or an estimator with fit_predict"
             )
-        made[name] = how if not hasattr(how, "fit_predict") else _fitted(how)
+        made[name] = how if not hasattr(how, "fit_predict") else _refit_function(how)
     return made
 
 
-def _fitted(estimator: Any) -> Callable[[Any], Any]:
+def _refit_function(estimator: Any) -> Callable[[Any], Any]:
     return lambda points: copy.deepcopy(estimator).fit_predict(points)
 
 
@@ -82,14 +82,14 @@ def bootstrap_stability(system: Clustering, how: Callable[[Any], Any], times: in
         own, code = system.cluster[rows], np.asarray(found.codes, np.int64)
         table = ContingencyTable.from_codes(own, code, system.names, found.names)
         rand[b] = ari.apply(table)
-        jaccard[b] = _likest(own, code, k, found.names)
+        jaccard[b] = _max_jaccard(own, code, k, found.names)
     known = np.isfinite(jaccard)
     with np.errstate(invalid="ignore"):
         mean = np.where(known, jaccard, 0.0).sum(axis=0) / known.sum(axis=0)
     return Stability(system.names, mean, float(rand.mean()), times)
 
 
-def _likest(own: IntArray, code: IntArray, clusters: int, names: Sequence[str]) -> FloatArray:
+def _max_jaccard(own: IntArray, code: IntArray, clusters: int, names: Sequence[str]) -> FloatArray:
     """The largest Jaccard index of each cluster with a new one; NaN where none of its points is
     there."""
     both = np.zeros((clusters, len(names)))
@@ -280,9 +280,9 @@ def clustering(
         raise InputError("distances= are of all points: missing='drop' goes with features=")
     columns = source.rows.columns
     truth, cut_by = columns.get("truth"), columns["slices"]
-    given, rows = _given(columns["labels"], noise, baseline)
+    given, rows = _encode_clusterings(columns["labels"], noise, baseline)
     repeats, notes, clusters = drop_noise(given, noise, RowRepeats.of(columns["count"], rows))
-    near = _near(columns["features"], distances, metric, rows, repeats)
+    near = _read_geometry(columns["features"], distances, metric, rows, repeats)
     known: dict[str, Any] = {}
     if truth is not None:
         classes = encode_labels(truth, "truth")
@@ -294,8 +294,8 @@ def clustering(
     usual = AGAINST_TRUTH if cut_by else usual or AGAINST_TRUTH
     chosen = select_measures(measures, usual, "clustering")
     _check(chosen, {name for _, names in clusters.values() for name in names}, sliced=bool(cut_by))
-    shared = {**known, **near, "sampled": sampled(sample, repeats.number, seed)}
-    systems = serving(
+    shared = {**known, **near, "sampled": sample_points(sample, repeats.number, seed)}
+    systems = assign_measures(
         {n: Clustering(n, *of, settings, **shared) for n, of in clusters.items()}, chosen
     )
     for name, how in clustering_functions(recluster, systems).items():
@@ -303,7 +303,7 @@ def clustering(
         systems[name] = replace(systems[name], stability=found)
         notes.append(stability_note(systems[name]))
     plain = dict.fromkeys(m.plain for m in chosen if m.definition.reads == "distances")
-    problem = Clusters(noise if notes else None, tuple(plain), per_point)
+    problem = ClusteringProblem(noise if notes else None, tuple(plain), per_point)
     return evaluate_systems(
         problem,
         systems,
@@ -315,7 +315,9 @@ def clustering(
     )
 
 
-def _given(labels: Any, noise: str, baseline: Baseline) -> tuple[dict[str, EncodedLabels], int]:
+def _encode_clusterings(
+    labels: Any, noise: str, baseline: Baseline
+) -> tuple[dict[str, EncodedLabels], int]:
     """The cluster of each point in every clustering, and how many points there are."""
     given = {
         n: encode_labels(of, column_name("labels", n))
@@ -344,7 +346,7 @@ def _check(measures: Iterable[Measure], clusters: Collection[str], *, sliced: bo
             )
 
 
-def _near(
+def _read_geometry(
     features: Any, distances: Any, metric: str, rows: int, repeats: RowRepeats
 ) -> dict[str, Any]:
     """Where points are, or how far apart."""
@@ -353,12 +355,12 @@ def _near(
     if features is not None and distances is not None:
         raise InputError("features= and distances= are both given; silhouettes are of either")
     if features is not None:
-        points = as_points(features, "features", directions=metric == "cosine")
+        points = to_points(features, "features", directions=metric == "cosine")
         check_length(points, rows, "features")
         return {"points": repeats(points), "metric": metric}
     if distances is None:
         return {}
-    matrix = as_distances(distances, "distances")
+    matrix = to_distances(distances, "distances")
     check_length(matrix, rows, "distances")
     if repeats.places is not None:
         raise InputError(

@@ -96,7 +96,9 @@ def curve(
     """
     curves = evaluation.curves
     if isinstance(curves, ResidualCurves | QuantileCurves):
-        return _each(system, curves, lambda name: _of_numbers(curves, kind, name, series, output))
+        return _make_curves(
+            system, curves, lambda name: _regression_curve(curves, kind, name, series, output)
+        )
     if not isinstance(curves, ScoreCurves) or not curves.plan:
         raise InputError(
             "curves are made of the scores of a classification, or of predicted numbers; this "
@@ -108,10 +110,10 @@ def curve(
         "bins": bins,
         "binning": binning,
     }
-    found = _each(
+    found = _make_curves(
         system,
         curves,
-        lambda name: _of_scores(curves, kind, name, **options),
+        lambda name: _score_curve(curves, kind, name, **options),
     )
     if not thin:
         return found
@@ -122,7 +124,7 @@ def curve(
     )
 
 
-def _each(
+def _make_curves(
     system: str | None, curves: LazyCurves, make: Callable[[str | None], Curve]
 ) -> Curve | Curves:
     """The curve of the system asked for, or else that of each."""
@@ -132,7 +134,7 @@ def _each(
     return Curves(make(name) for name in names)
 
 
-def _of_scores(
+def _score_curve(
     curves: ScoreCurves,
     kind: str,
     system: str | None,
@@ -162,7 +164,7 @@ def _of_scores(
     if "series" in takes:
         options["series"] = resolve_name("class", series, scored.names)
     if "bins" in takes:
-        options |= _binned(bins, binning)
+        options |= _bin_options(bins, binning)
     elif not (bins is None and binning is None):
         about = " or ".join(repr(of.name) for of in charts.values() if "bins" in of.options)
         raise InputError(f"bins= and binning= are about {about}, not about {chart.name!r}")
@@ -171,7 +173,7 @@ def _of_scores(
     return chart.compute(scored, **options)
 
 
-def _of_numbers(
+def _regression_curve(
     curves: ResidualCurves | QuantileCurves,
     kind: str,
     system: str | None,
@@ -188,7 +190,7 @@ def _of_numbers(
     return curves[there[0][0]]
 
 
-def _binned(bins: int | None, binning: str | None) -> dict[str, Any]:
+def _bin_options(bins: int | None, binning: str | None) -> dict[str, Any]:
     """Bins that were asked for, checked as a measure's are."""
     asked = {"bins": bins, "binning": binning}
     given = {name: value for name, value in asked.items() if value is not None}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.data.errors import InputError
-from calipers.evaluation.separate_rows import Matrices, is_of_matrices, of_kept
+from calipers.evaluation.separate_rows import SeparateSystems, is_of_matrices, restore_systems
 from calipers.evaluation.topic_scores import known_of_topics
 from calipers.inference.settings import Settings
 from calipers.inference.two_samples import INDEPENDENT
@@ -57,16 +57,18 @@ class MeasureChange:
         """As a row of a table, in full precision."""
         out: dict[str, Any] = {"system": self.system, "measure": self.measure}
         for name, one in (("before", self.before), ("after", self.after)):
-            out[name] = _number(one.value)
-        out["change"] = _number(self.value)
+            out[name] = _finite_or_none(one.value)
+        out["change"] = _finite_or_none(self.value)
         d = self.difference
-        out["low"], out["high"] = (None, None) if d is None else (_number(d.low), _number(d.high))
-        out["p"] = _number(self.p)
+        out["low"], out["high"] = (
+            (None, None) if d is None else (_finite_or_none(d.low), _finite_or_none(d.high))
+        )
+        out["p"] = _finite_or_none(self.p)
         out["test"] = None if d is None else d.test
         return out
 
 
-def _number(x: float) -> float | None:
+def _finite_or_none(x: float) -> float | None:
     return None if math.isnan(x) else float(x)
 
 
@@ -88,13 +90,13 @@ def diff_evaluations(
     if before.task != after.task:
         raise InputError(f"one is of {before.task}, the other of {after.task}")
     pairs = _pairs(before.systems, after.systems)
-    tested, why = _tested(before, after, pairs)
+    tested, why = _tested_differences(before, after, pairs)
     made = [
-        MeasureChange(_called(old, new), measure, then, now, tested.get((new, measure)))
+        MeasureChange(_format_rename(old, new), measure, then, now, tested.get((new, measure)))
         for old, new in pairs.items()
         for measure, then, now in _estimates(before, after, old, new)
     ]
-    return made, [*why, *_otherwise(before, after, pairs)]
+    return made, [*why, *_other_changes(before, after, pairs)]
 
 
 def _pairs(before: Sequence[str], after: Sequence[str]) -> dict[str, str]:
@@ -105,7 +107,7 @@ def _pairs(before: Sequence[str], after: Sequence[str]) -> dict[str, str]:
     return {**same, old[0]: new[0]} if len(old) == len(new) == 1 else same
 
 
-def _called(old: str, new: str) -> str:
+def _format_rename(old: str, new: str) -> str:
     return old if old == new else f"{old} → {new}"
 
 
@@ -122,7 +124,7 @@ def _estimates(
             yield measure, then[measure], now[measure]
 
 
-def _tested(
+def _tested_differences(
     before: Evaluation, after: Evaluation, pairs: Mapping[str, str]
 ) -> tuple[dict[tuple[str, str], Difference], list[str]]:
     """The tested differences by system and measure; and why there are none."""
@@ -137,7 +139,7 @@ def _tested(
             return {
                 (new, d.measure): d
                 for old, new in pairs.items()
-                for d in _apart(before, after, old, new)
+                for d in _independent_differences(before, after, old, new)
             }, [f"Changes are tested as of {INDEPENDENT}: matrices were kept, and no rows."]
         except InputError as error:
             return {}, [f"No test: {error}."]
@@ -152,7 +154,7 @@ def _tested(
         return {
             (new, d.measure): d
             for old, new in pairs.items()
-            for d in _paired(before, after, old, new)
+            for d in _paired_differences(before, after, old, new)
         }, []
     except InputError as error:
         return {}, [f"No test: {error}."]
@@ -174,7 +176,9 @@ def _settings(evaluation: Evaluation) -> Settings:
     return make_settings(said["interval"], evaluation.level, said["resamples"], said["seed"])
 
 
-def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequence[Difference]:
+def _paired_differences(
+    before: Evaluation, after: Evaluation, old: str, new: str
+) -> Sequence[Difference]:
     """A system now against then, on the topics that both evaluations kept."""
     from calipers.evaluation.compare import paired_comparison
     from calipers.evaluation.stored_predictions import StoredSystem
@@ -202,7 +206,9 @@ def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequen
     return paired_comparison(scores, _THEN, settings).differences
 
 
-def _apart(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequence[Difference]:
+def _independent_differences(
+    before: Evaluation, after: Evaluation, old: str, new: str
+) -> Sequence[Difference]:
     """A system now against then, by the matrices that both evaluations kept."""
     from calipers.evaluation.compare import paired_comparison
 
@@ -213,18 +219,20 @@ def _apart(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequenc
         return ()
     settings = _settings(after)
     then, now = before.kept.systems[old], after.kept.systems[new]
-    systems = of_kept(
+    systems = restore_systems(
         ((_NOW, now, after.kept), (_THEN, then, before.kept)),
         after.provenance["conventions"].get("positive"),
         settings,
     )
-    source = Matrices(
+    source = SeparateSystems(
         {name: s.serving(measures) for name, s in systems.items()}, measures, settings
     )
     return paired_comparison(source, _THEN, settings).differences
 
 
-def _otherwise(before: Evaluation, after: Evaluation, pairs: Mapping[str, str]) -> Iterator[str]:
+def _other_changes(
+    before: Evaluation, after: Evaluation, pairs: Mapping[str, str]
+) -> Iterator[str]:
     """What else is different, a sentence each."""
     measures = [list(dict.fromkeys(e.measure for e in of.estimates)) for of in (before, after)]
     for names, what in (

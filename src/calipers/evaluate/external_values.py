@@ -178,7 +178,7 @@ def directions(
     better: dict[str, bool | None] = {}
     assumed = []
     for name in names:
-        known = _directions_of(name, edition())
+        known = _known_directions(name, edition())
         if name in lower:
             better[name] = False
         elif len(known) == 1:
@@ -191,7 +191,7 @@ def directions(
 
 
 @functools.lru_cache(maxsize=256)
-def _directions_of(name: str, _: tuple[int, ...]) -> frozenset[bool | None]:
+def _known_directions(name: str, _: tuple[int, ...]) -> frozenset[bool | None]:
     """Which ways the measures that a name may mean point, in this edition of the catalogue. A name
     that means nothing is looked up in words of every task, which takes longer than a comparison."""
     return frozenset(m.definition.higher_is_better for m in parse_by_task(name))
@@ -200,7 +200,7 @@ def _directions_of(name: str, _: tuple[int, ...]) -> frozenset[bool | None]:
 def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Measure:
     """The measure of the catalogue whose values these can be; else one of which nothing is known
     but its name and direction."""
-    known = _of_rankings(name, values[~np.isnan(values)])
+    known = _ranking_measure(name, values[~np.isnan(values)])
     as_known = known is not None and known.definition.higher_is_better is higher_is_better
     if known is not None and as_known and str(known) == name:
         return known
@@ -226,7 +226,7 @@ def _named_of_rankings(name: str, _: tuple[int, ...]) -> Measure | None:
         return None
 
 
-def _of_rankings(name: str, values: FloatArray) -> Measure | None:
+def _ranking_measure(name: str, values: FloatArray) -> Measure | None:
     """The measure of rankings that answers to the name, is a mean over topics (or a geometric
     one), and can have these values: percentages are outside of its range, and shares of topics are
     of 0 and 1."""

@@ -37,7 +37,7 @@ def join_evaluations(
     if not measures:
         raise InputError(f"{measure!r} is not among the measures: {', '.join(new.measures)}")
     return evaluate_systems(
-        _OfTask(new.task),
+        _TaskProblem(new.task),
         dict(source.by_name),
         measures,
         Options(baseline=base),
@@ -47,7 +47,7 @@ def join_evaluations(
 
 
 @dataclass(frozen=True, eq=False)
-class _OfTask(Problem):
+class _TaskProblem(Problem):
     """A problem of which nothing is known but the task."""
 
     task: str

@@ -10,17 +10,17 @@ from typing import Any
 from calipers.data.errors import InputError, format_value
 from calipers.data.streams import memory_budget
 from calipers.engines.pass_tasks import BoundStatistics
-from calipers.evaluate.agreement import Agreement
+from calipers.evaluate.agreement import AgreementProblem
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.evaluator import evaluate_stream
 from calipers.evaluation.options import MeasureNames, Options
-from calipers.evaluation.problems.classes import SeveralClasses
-from calipers.evaluation.problems.labels import SeveralLabels
-from calipers.evaluation.problems.numbers import Numbers
-from calipers.evaluation.problems.outputs import SeveralOutputs
-from calipers.evaluation.problems.quantiles import PredictedQuantiles
-from calipers.evaluation.problems.soft_labels import SoftLabels
-from calipers.evaluation.problems.two_classes import TwoClasses
+from calipers.evaluation.problems.classes import MulticlassProblem
+from calipers.evaluation.problems.labels import MultilabelProblem
+from calipers.evaluation.problems.numbers import RegressionProblem
+from calipers.evaluation.problems.outputs import MultioutputProblem
+from calipers.evaluation.problems.quantiles import QuantileProblem
+from calipers.evaluation.problems.soft_labels import SoftLabelProblem
+from calipers.evaluation.problems.two_classes import BinaryProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.states import EvaluationState, SummedRows, merge_checked
 from calipers.evaluation.stream_columns import MemoryLimit, StreamColumns
@@ -129,7 +129,7 @@ def merge_states(
             f"states is {format_value(states)}, expected a list of files or evaluations"
         )
     most = memory_budget(memory)
-    state = merge_checked(_each(states), BoundStatistics(MemoryLimit(most)))
+    state = merge_checked(_iterate_states(states), BoundStatistics(MemoryLimit(most)))
     plan = state.plan
     columns = StreamColumns(
         SummedRows(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"]
@@ -140,25 +140,25 @@ def merge_states(
 
 def _problem(plan: Mapping[str, Any]) -> Problem:
     """The problem that sums are of."""
-    for alone in (Numbers, PredictedQuantiles):
+    for alone in (RegressionProblem, QuantileProblem):
         if plan["task"] == alone.kind:
             return alone()
-    for named in (SeveralOutputs, SoftLabels):
+    for named in (MultioutputProblem, SoftLabelProblem):
         if plan["task"] == named.kind:
             return named(tuple(plan["classes"]))
-    if plan["task"] == Agreement.kind:
-        return Agreement.of_plan(plan)
+    if plan["task"] == AgreementProblem.kind:
+        return AgreementProblem.of_plan(plan)
     names, stated = tuple(plan["classes"]), plan.get("stated", False)
     undefined = plan["undefined"]
-    if plan["task"] == SeveralLabels.kind:
-        return SeveralLabels(names, plan["separator"], plan["threshold"], undefined)
-    if plan["task"] == TwoClasses.kind:
+    if plan["task"] == MultilabelProblem.kind:
+        return MultilabelProblem(names, plan["separator"], plan["threshold"], undefined)
+    if plan["task"] == BinaryProblem.kind:
         low, high = names
-        return TwoClasses((low, high), plan["known"], plan["threshold"], stated, undefined)
-    return SeveralClasses(names, stated, stated, undefined)
+        return BinaryProblem((low, high), plan["known"], plan["threshold"], stated, undefined)
+    return MulticlassProblem(names, stated, stated, undefined)
 
 
-def _each(states: Sequence[Any]) -> Iterator[EvaluationState]:
+def _iterate_states(states: Sequence[Any]) -> Iterator[EvaluationState]:
     for given in states:
         if isinstance(given, Evaluation):
             yield _state(given, "states")

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calipers.data.multilabel import as_column, as_table, empty_as_no_labels, names_in
+from calipers.data.multilabel import collect_names, empty_as_no_labels, to_column, to_table
 from calipers.data.tables import file_extension, read_table
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.models import predict_labels
 from calipers.evaluation.options import MeasureNames
-from calipers.evaluation.problems.labels import SeveralLabels, Threshold
+from calipers.evaluation.problems.labels import MultilabelProblem, Threshold
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
-from calipers.evaluation.stream_labels import by_role
+from calipers.evaluation.stream_labels import assign_roles
 from calipers.results import Evaluation
 
 
@@ -206,10 +206,10 @@ def multilabel(
     def all_rows() -> Mapping[str, Any]:
         said = predict_labels(truth, predicted, y, score, probability, threshold)
         return {
-            "truth": as_column(said.truth),
-            "predicted": as_column(said.predicted),
-            "score": as_table(said.score, "score"),
-            "probability": as_table(said.probability, "probability"),
+            "truth": to_column(said.truth),
+            "predicted": to_column(said.predicted),
+            "score": to_table(said.score, "score"),
+            "probability": to_table(said.probability, "probability"),
             "data": _read(data, separator, (said.truth, said.predicted)),
         }
 
@@ -217,9 +217,9 @@ def multilabel(
     source = open_source(arguments, "truth", *what, wide=what, in_memory=all_rows)
     how = labels, separator, threshold, undefined
     if source.stream is not None:
-        there = by_role(source.stream, separator)
-        return replace(source, stream=there).evaluate(SeveralLabels.of_stream(there, *how))
-    problem, columns = SeveralLabels.read(source.rows.columns, *how)
+        there = assign_roles(source.stream, separator)
+        return replace(source, stream=there).evaluate(MultilabelProblem.of_stream(there, *how))
+    problem, columns = MultilabelProblem.read(source.rows.columns, *how)
     return source.evaluate(problem, columns, len(columns["truth"].columns))
 
 
@@ -229,7 +229,7 @@ def _read(data: Any, separator: str | None, named: tuple[Any, ...]) -> Any:
         return data
     table = read_table(data)
     return (
-        empty_as_no_labels(table, names_in(named))
+        empty_as_no_labels(table, collect_names(named))
         if file_extension(data)[0] in (".csv", ".tsv")
         else table
     )

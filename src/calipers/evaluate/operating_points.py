@@ -86,7 +86,7 @@ def operating_point(
     from calipers.evaluation.problems.two_classes import OF_COUNTS
 
     if isinstance(truth, Evaluation):
-        given = _of_evaluation(truth, system)
+        given = _system_columns(truth, system)
     else:
         if score is None:
             raise InputError("an operating point needs scores")
@@ -121,7 +121,7 @@ def operating_point(
     )
 
 
-def _of_evaluation(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
+def _system_columns(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
     """The columns of a system of an evaluation, or of all that have scores."""
     systems: Mapping[str, Any] = getattr(evaluation.sources, "by_name", {})
     if name is not None and systems and name not in systems:
@@ -224,11 +224,11 @@ def rule_in_rule_out(
         raise InputError("no bound was given: ppv=, specificity=, npv= or sensitivity=")
     ruling_in, ruling_out = made
     rule_in, rule_out = (float("nan") if e is None else e["threshold"].value for e in made)
-    shares, positives = _shares(ruling_in or ruling_out, rule_in, rule_out)
+    shares, positives = _region_proportions(ruling_in or ruling_out, rule_in, rule_out)
     return DecisionRegions(rule_in, rule_out, ruling_in, ruling_out, shares, positives)
 
 
-def _shares(
+def _region_proportions(
     evaluation: Evaluation | None, rule_in: float, rule_out: float
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Of all rows in the regions, and of positives in each."""

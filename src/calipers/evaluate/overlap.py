@@ -137,10 +137,10 @@ def overlap(
     Sources: Webber, Moffat and Zobel 2010; for ties Corsi and Urbano 2024.
     """
     settings = make_settings(interval, level, resamples, seed)
-    return _evaluated(named_runs(runs), settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
+    return _evaluate(named_runs(runs), settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
 
 
-def _evaluated(
+def _evaluate(
     sources: Mapping[str, Any],
     settings: Settings,
     p: float,
@@ -216,7 +216,7 @@ def rbo(
     """
     runs = {"first": _run(first, "first"), "second": _run(second, "second")}
     settings = make_settings(interval, level, resamples, seed)
-    return _evaluated(runs, settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
+    return _evaluate(runs, settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
 
 
 def _run(given: Any, what: str) -> Any:

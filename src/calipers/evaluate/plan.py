@@ -136,11 +136,13 @@ class PlanTarget:
     def search(self) -> int:
         """The number of units that gives what is asked."""
         if self.goal == "half_width":
-            found = sample_size.needed(lambda n: self.half_width(n) <= self.targets["half_width"])
+            found = sample_size.smallest_n(
+                lambda n: self.half_width(n) <= self.targets["half_width"]
+            )
         elif self.goal == "reference" and isinstance(self.known.design, ProportionVarianceModel):
-            found = sample_size.steadily_needed(self.power, self.wanted_power)
+            found = sample_size.smallest_stable_n(self.power, self.wanted_power)
         else:
-            found = sample_size.needed(lambda n: self.power(n) >= self.wanted_power)
+            found = sample_size.smallest_n(lambda n: self.power(n) >= self.wanted_power)
         if found is None:
             raise InputError(f"more than {sample_size.MOST:.0e} {self.known.unit} would be needed")
         return found
@@ -156,8 +158,8 @@ class PlanTarget:
         if isinstance(design, MultiSystemVarianceModel) and not design.paired:
             return None
         if isinstance(design, ProportionVarianceModel) and not design.pair:
-            return sample_size.steadily_needed(short, self.assurance)
-        return sample_size.needed(lambda n: short(n) >= self.assurance)
+            return sample_size.smallest_stable_n(short, self.assurance)
+        return sample_size.smallest_n(lambda n: short(n) >= self.assurance)
 
     def planned(self, n: int | None, *, level: float, resamples: int, seed: int) -> Plan:
         """The plan of ``n`` units, or of as many as are needed, with what lies around it."""
@@ -194,7 +196,7 @@ class PlanTarget:
             pilot=known.pilot,
             assured=self.assured() if searched and self.goal == "half_width" else None,
             cautious=self._cautious() if searched else None,
-            resampled=_resampled(self, n, resamples, seed),
+            resampled=_resample_power(self, n, resamples, seed),
             notes=(*known.notes, *self._notes(n)),
         )
 
@@ -232,7 +234,7 @@ class PlanTarget:
             )
 
 
-def _resampled(ask: PlanTarget, n: int, resamples: int, seed: int) -> dict[str, float]:
+def _resample_power(ask: PlanTarget, n: int, resamples: int, seed: int) -> dict[str, float]:
     """Half-width and power on ``n`` units drawn from the pilot's with replacement, their mean moved
     to the difference in question: no normal distribution is taken for granted."""
     values = ask.known.values
@@ -266,7 +268,7 @@ def design_from_pilot(
     systems: int,
 ) -> DesignEffect:
     """The design that an evaluation shows."""
-    name = _name_in(measure, pilot)
+    name = _find_pilot_measure(measure, pilot)
     for asked in (system, baseline):
         if asked is not None and asked not in pilot.systems:
             raise InputError(f"{asked!r} is no system; {did_you_mean(asked, pilot.systems)}")
@@ -277,9 +279,9 @@ def design_from_pilot(
         raise InputError(f"{name} grows with the number of points; plan for a silhouette, say")
     pair = _pair(pilot.systems, system, baseline, goal)
     if not isinstance(pair, str):
-        known = _of_difference(name, pilot, *pair)
+        known = _difference_design(name, pilot, *pair)
     else:
-        known = _of_value(name, pilot, pair)
+        known = _value_design(name, pilot, pair)
     if test == "t":
         return known
     design = known.design
@@ -319,7 +321,7 @@ def _pair(
     return system, first
 
 
-def _name_in(measure: str | Measure, pilot: Evaluation) -> str:
+def _find_pilot_measure(measure: str | Measure, pilot: Evaluation) -> str:
     """The pilot's own spelling of a measure."""
     name = str(measure)
     if (found := pilot.named(name)) in pilot.measures:
@@ -342,20 +344,20 @@ def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
     return np.asarray(values, np.float64) if same else None
 
 
-def _of_difference(name: str, pilot: Evaluation, system: str, baseline: str) -> DesignEffect:
+def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str) -> DesignEffect:
     """How the difference of two systems varies."""
     found = _difference(name, pilot, system, baseline)
     first, second = (_per_unit(pilot, name, s) for s in (system, baseline))
     if first is not None and second is not None:
         d = first - second
-        return _of_units(name, d[np.isfinite(d)], found.unit, pair=True)
+        return _unit_design(name, d[np.isfinite(d)], found.unit, pair=True)
     if _is_of_shares(found) and found.wins is not None and found.losses is not None:
         discordant = (found.wins + found.losses) / found.n
         if discordant == 0:
             raise InputError(f"{system} and {baseline} are right on the same rows: nothing differs")
         design = ProportionVarianceModel(NAN, discordant, pair=True)
         return DesignEffect(name, design, found.unit, 1.0, {"discordant": discordant}, found.n)
-    return _scaled(name, found, pair=True)
+    return _scaled_design(name, found, pair=True)
 
 
 def _is_of_shares(d: Difference) -> bool:
@@ -377,7 +379,7 @@ def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Dif
     raise InputError(f"the pilot holds no difference of {system} and {baseline} in {name}")
 
 
-def _of_value(name: str, pilot: Evaluation, system: str) -> DesignEffect:
+def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
     """How the value of one system varies."""
     e = pilot.exact(system, name)
     definition = parse_measure(name, prefer=pilot.task).definition
@@ -388,7 +390,7 @@ def _of_value(name: str, pilot: Evaluation, system: str) -> DesignEffect:
         )
     values = _per_unit(pilot, name, system)
     if values is not None:
-        return _of_units(name, values[np.isfinite(values)], e.unit, pair=False)
+        return _unit_design(name, values[np.isfinite(values)], e.unit, pair=False)
     on_logits = "logit" in e.method and e.low > 0 and e.high < 1
     if on_logits and definition.interval in ("auc", "pr_logit"):
         spread = e.standard_error * math.sqrt(e.n)
@@ -396,10 +398,10 @@ def _of_value(name: str, pilot: Evaluation, system: str) -> DesignEffect:
             e.value, lambda _, n: spread / math.sqrt(n), _scaled_name(e.method), scaled=True
         )
         return DesignEffect(name, area, e.unit, 1.0, {"value": e.value}, e.n)
-    return _scaled(name, e, pair=False)
+    return _scaled_design(name, e, pair=False)
 
 
-def _of_units(name: str, values: FloatArray, unit: str, *, pair: bool) -> DesignEffect:
+def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> DesignEffect:
     """Student's t of values per unit."""
     if len(values) < 2:
         raise InputError(f"the pilot has {len(values)} {unit} with a value of {name}; it takes two")
@@ -411,7 +413,7 @@ def _of_units(name: str, values: FloatArray, unit: str, *, pair: bool) -> Design
     return DesignEffect(name, design, unit, 1.0, {key: sd}, len(values), values)
 
 
-def _scaled(name: str, found: Difference | Estimate, *, pair: bool) -> DesignEffect:
+def _scaled_design(name: str, found: Difference | Estimate, *, pair: bool) -> DesignEffect:
     """The standard error, to be scaled with 1/√n."""
     if not found.has_interval or not found.standard_error > 0:
         why = f" ({found.no_interval})" if found.no_interval else ""

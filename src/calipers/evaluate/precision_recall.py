@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import as_numbers, check_length
+from calipers.data.arrays import check_length, to_numbers
 from calipers.data.class_labels import encode_labels
-from calipers.data.columns import collect_columns, with_files
+from calipers.data.columns import add_files, collect_columns
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import MeasureNames, make_settings
@@ -112,7 +112,7 @@ def precision_recall(
             for name, own in points.items()
             for note in _notes(own)
         ),
-        provenance=provenance(TASK, settings, {"unreached": unreached}, with_files(inputs, data)),
+        provenance=provenance(TASK, settings, {"unreached": unreached}, add_files(inputs, data)),
     )
 
 
@@ -148,7 +148,7 @@ def _read(precision: Any, recall: Any, system: str) -> tuple[FloatArray, FloatAr
     found = []
     for kind, values in (("precision", precision), ("recall", recall)):
         what = column_name(kind, system)
-        column = as_numbers(values, what).astype(np.float64)
+        column = to_numbers(values, what).astype(np.float64)
         odd = np.flatnonzero((column < 0) | (column > 1))
         if len(odd):
             raise InputError(
@@ -202,7 +202,7 @@ def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
             f"no ranking has precision 0 at recall {recall[nothing[0]]:g}: what was found of "
             "the relevant is among what was retrieved."
         )
-    fewer, digits = _fall(found, found), _explaining_digits(points)
+    fewer, digits = _first_decrease(found, found), _explaining_digits(points)
     # Of numbers with two decimals or more that is how rankings look once they are rounded.
     if fewer is not None and (digits is None or digits < 2):
         i, j = fewer
@@ -219,7 +219,7 @@ def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
         )
 
 
-def _fall(least: FloatArray, most: FloatArray) -> tuple[int, int] | None:
+def _first_decrease(least: FloatArray, most: FloatArray) -> tuple[int, int] | None:
     """The first place with fewer false positives, at most, than there were before, at least; and
     where that was. Places with precision 0 count for none."""
     for j in range(1, len(most)):
@@ -245,4 +245,4 @@ def _explaining_digits(points: PrecisionRecallPoints) -> int | None:
         )
         for sign in (1, -1)
     )
-    return digits if _fall(low, high) is None else None
+    return digits if _first_decrease(low, high) is None else None

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import as_quantities
+from calipers.data.arrays import to_quantities
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.assumptions import parse_measure
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.evaluation.topic_scores import known_of_topics
-from calipers.inference.intervals import Interval, no_interval, z_of
+from calipers.inference.intervals import Interval, no_interval, normal_quantile
 from calipers.inference.summaries import Summary
 from calipers.measures.rank_correlation import CORRELATIONS
 from calipers.report.safe_names import join_words
@@ -59,7 +59,7 @@ def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> 
     0.5
     """
     correlation = _correlation(method)
-    x, y = _aligned(reference, other)
+    x, y = _align(reference, other)
     value = float(correlation(x, y))
     undefined = {"all_tied" if len(x) > 1 else "too_few_items": len(x)} if np.isnan(value) else {}
     return Estimate(
@@ -135,7 +135,7 @@ def order_agreement(
     correlation = _correlation(method)
     settings = make_settings("auto", evaluation.level if level is None else level, resamples, seed)
     second = evaluation if other is None else other
-    _check_alike(evaluation, second)
+    _check_comparable(evaluation, second)
     columns = [_columns(evaluation, reference), _columns(second, measure)]
     x, y = (_values(column) for column in columns)
     value = float(correlation(x, y))
@@ -173,7 +173,7 @@ def _interval(columns: list[FloatArray], value: float, correlation: Any, setting
     spread = float(replicates.std())
     if spread <= 1e-12:
         return no_interval(name, "no_spread")
-    half = z_of(settings.level) * spread
+    half = normal_quantile(settings.level) * spread
     return Interval(value - half, value + half, name, se=spread).within(-1.0, 1.0)
 
 
@@ -186,7 +186,7 @@ def _correlation(method: str) -> Any:
     return CORRELATIONS[method]
 
 
-def _aligned(reference: Any, other: Any) -> tuple[FloatArray, FloatArray]:
+def _align(reference: Any, other: Any) -> tuple[FloatArray, FloatArray]:
     """The values of both, item by item."""
     if isinstance(reference, Mapping) != isinstance(other, Mapping):
         raise InputError("reference and other: expected two mappings or two sequences")
@@ -196,14 +196,14 @@ def _aligned(reference: Any, other: Any) -> tuple[FloatArray, FloatArray]:
             raise InputError(f"reference and other: {apart[0]!r} is in one of them only")
         other = [other[name] for name in reference]
         reference = list(reference.values())
-    x = as_quantities(reference, "reference")
-    y = as_quantities(other, "other")
+    x = to_quantities(reference, "reference")
+    y = to_quantities(other, "other")
     if len(x) != len(y):
         raise InputError(f"reference has {len(x)} values and other {len(y)}, expected as many")
     return x, y
 
 
-def _check_alike(first: Evaluation, second: Evaluation) -> None:
+def _check_comparable(first: Evaluation, second: Evaluation) -> None:
     if len(first.systems) < 2:
         raise InputError("there is one system only; an order needs two")
     if set(first.systems) != set(second.systems):

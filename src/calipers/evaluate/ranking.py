@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.ranking_curves import at_ranks
-from calipers.data.arrays import as_numbers, take_rows
-from calipers.data.columns import Ids, collect_columns, row_names, with_files
+from calipers.curves.ranking_curves import measures_by_rank
+from calipers.data.arrays import take_rows, to_numbers
+from calipers.data.columns import Ids, add_files, collect_columns, row_names
 from calipers.data.costs import Costs, cost_column_name
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows
@@ -19,7 +19,12 @@ from calipers.evaluate.retrieval import engine_kind
 from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.finding_inputs import from_rankings
-from calipers.evaluation.group_scores import curves_of, drawn, group_notes, score_groups
+from calipers.evaluation.group_scores import (
+    group_notes,
+    make_curves,
+    score_groups,
+    select_curve_measure,
+)
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.evaluation.shared import Statistics, full_name, read_system_columns, select_measures
 from calipers.evaluation.slice_definitions import Bins, define_slices, slice_columns
@@ -211,28 +216,32 @@ def ranking(
     found = collect_columns(named, data=data, by=id, missing=missing, cost=cost)
     group, truth, score, cut_by, *known = found.columns.values()
     rows = RankingRows.read(group, truth)
-    columns = read_system_columns(score, "score", len(rows.group), as_numbers)
+    columns = read_system_columns(score, "score", len(rows.group), to_numbers)
     # Rows have no ids that could order those of equal score: each order is as likely.
     systems = {
         name: JudgedRankings(**rows.arrays(column.astype(np.float64)), averaged=True)
         for name, column in columns.items()
     }
-    common = partial(_common, rows, found.names())
+    common = partial(_common_settings, rows, found.names())
     given: dict[str, Statistics] = {name: {JudgedRankings: of} for name, of in systems.items()}
     given, against = add_stored_topics(given, baseline, "ranking", rows.groups, common)
     rankings = {name: of[JudgedRankings] for name, of in given.items()}
     whole = score_groups(rows.groups, rankings, chosen, settings, common, zero=zero)
     source = whole.with_columns(rows.known(*known))
     made, how = define_slices(
-        _of_groups(rows, cut_by, source), slice_bins, len(source.topics), "groups"
+        _group_columns(rows, cut_by, source), slice_bins, len(source.topics), "groups"
     )
     by_slice = slice_topics(source, made)
     evaluation = source.evaluation(
         "ranking",
         {**how_told, **baseline_provenance(baseline, against)},
-        with_files(inputs, data, named),
+        add_files(inputs, data, named),
         comparison=default_comparison(source, against, settings, options.primary, compare=compare),
-        notes=(*found.notes, *_none(source, next(iter(systems.values())), rel, zero=zero), *how),
+        notes=(
+            *found.notes,
+            *_no_relevant_notes(source, next(iter(systems.values())), rel, zero=zero),
+            *how,
+        ),
         slices=by_slice,
         costs=_costs(rows, found.costs.by_system(tuple(columns))),
         cut_by=made,
@@ -242,7 +251,7 @@ def ranking(
     return replace(evaluation, findings=from_rankings(source, told, systems, rows.grade, columns))
 
 
-def _common(rows: RankingRows, ids: Ids | None) -> dict[str, str | None]:
+def _common_settings(rows: RankingRows, ids: Ids | None) -> dict[str, str | None]:
     """What has to be the same for systems of another day."""
     return {"judgments": rows.digest(None if ids is None else row_names(ids))}
 
@@ -267,18 +276,18 @@ def _curves(
     source: TopicScores, systems: Mapping[str, JudgedRankings], *, zero: bool
 ) -> Sequence[Curve]:
     """The first measure that has a cutoff, at each rank."""
-    measure = drawn(source.measures)
+    measure = select_curve_measure(source.measures)
     if measure is None:
         return ()
-    return curves_of(source, measure, partial(_at_ranks, systems, measure), zero=zero)
+    return make_curves(source, measure, partial(_rank_values, systems, measure), zero=zero)
 
 
-def _at_ranks(
+def _rank_values(
     systems: Mapping[str, JudgedRankings], measure: Measure, system: str | None
 ) -> FloatArray:
     """The value of each group at each rank; of no system in particular those of equal scores."""
     ranked = next(iter(systems.values())).unordered() if system is None else systems[system]
-    return np.column_stack([of.apply(ranked) for of in at_ranks(measure)])
+    return np.column_stack([of.apply(ranked) for of in measures_by_rank(measure)])
 
 
 def _costs(rows: RankingRows, given: Costs) -> Costs:
@@ -294,7 +303,7 @@ def _costs(rows: RankingRows, given: Costs) -> Costs:
     return replace(each, columns=columns)
 
 
-def _of_groups(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
+def _group_columns(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
     """The columns to cut by, of the groups that count."""
     kept = np.arange(len(rows.groups)) if source.kept is None else source.kept
     return {
@@ -306,7 +315,9 @@ def _of_groups(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
     }
 
 
-def _none(source: TopicScores, ranked: JudgedRankings, rel: int, *, zero: bool) -> list[str]:
+def _no_relevant_notes(
+    source: TopicScores, ranked: JudgedRankings, rel: int, *, zero: bool
+) -> list[str]:
     relevant = ranked.relevant(rel)
     none = int(np.count_nonzero(relevant[source.kept if source.kept is not None else ...] == 0))
     return group_notes(none, len(source.topics), rel, zero=zero)

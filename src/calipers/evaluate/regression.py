@@ -6,20 +6,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calipers.data.arrays import as_quantities
+from calipers.data.arrays import to_quantities
 from calipers.data.errors import InputError
-from calipers.data.multioutput import as_outputs, by_output, n_columns, named_outputs, only_column
+from calipers.data.multioutput import (
+    columns_by_output,
+    n_columns,
+    named_outputs,
+    only_column,
+    to_outputs,
+)
 from calipers.evaluation.arguments import validate_arguments
-from calipers.evaluation.models import are_estimators, check_given, predict_numbers
+from calipers.evaluation.models import are_estimators, check_inputs, predict_numbers
 from calipers.evaluation.options import MeasureNames
-from calipers.evaluation.problems.numbers import Numbers
-from calipers.evaluation.problems.outputs import SeveralOutputs
-from calipers.evaluation.problems.quantiles import PredictedQuantiles
+from calipers.evaluation.problems.numbers import RegressionProblem
+from calipers.evaluation.problems.outputs import MultioutputProblem
+from calipers.evaluation.problems.quantiles import QuantileProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
-from calipers.evaluation.stream_columns import StreamColumns, flatten_names, of_one_system
+from calipers.evaluation.stream_columns import StreamColumns, flatten_names, wrap_unnamed
 from calipers.results import Evaluation
 
 
@@ -182,15 +188,15 @@ def regression(
     (1.0, -26.5)
     """
     arguments, said, wide = locals(), predicted, ["quantiles"]
-    if _several(truth, outputs, data):
+    if _is_multioutput(truth, outputs, data):
         wide.append("predicted")
         if data is not None and (wanted := named_outputs(truth)):
-            said = by_output(predicted, wanted)
+            said = columns_by_output(predicted, wanted)
 
     def of_models() -> Mapping[str, Any]:
         if y is None and not are_estimators(truth):
             return {}
-        check_given(truth, predicted, y, {"quantiles": quantiles, "data": data})
+        check_inputs(truth, predicted, y, {"quantiles": quantiles, "data": data})
         return {"truth": y, "predicted": predict_numbers(truth, predicted)}
 
     source = open_source(
@@ -198,29 +204,29 @@ def regression(
         in_memory=of_models,
     )  # fmt: skip
     if source.stream is not None:
-        problem, columns = _of_stream(source.stream, outputs)
+        problem, columns = _problem_from_stream(source.stream, outputs)
         return replace(source, stream=columns).evaluate(problem)
     given = source.rows.columns
     truth, predicted = given["truth"], given["predicted"]
-    several = _several(truth, outputs)
-    _check_said(predicted, given["quantiles"], several=several)
+    several = _is_multioutput(truth, outputs)
+    _check_predictions(predicted, given["quantiles"], several=several)
     if several:
-        problem = SeveralOutputs.of(truth, outputs)
-        number = len(as_outputs(truth, "truth", problem.names))
+        problem = MultioutputProblem.of(truth, outputs)
+        number = len(to_outputs(truth, "truth", problem.names))
     elif predicted is None:
-        problem, number = PredictedQuantiles(), len(as_quantities(truth, "truth"))
+        problem, number = QuantileProblem(), len(to_quantities(truth, "truth"))
     else:
-        truth = as_quantities(only_column(truth), "truth", own=False)
+        truth = to_quantities(only_column(truth), "truth", own=False)
         if isinstance(predicted, Mapping):
             predicted = {name: only_column(column) for name, column in predicted.items()}
         else:
             predicted = only_column(predicted)
-        problem, number = Numbers(), len(truth)
+        problem, number = RegressionProblem(), len(truth)
         given = {**given, "truth": truth, "predicted": predicted}
     return source.evaluate(problem, given, number)
 
 
-def _check_said(predicted: Any, quantiles: Any, *, several: bool) -> None:
+def _check_predictions(predicted: Any, quantiles: Any, *, several: bool) -> None:
     """That there are predicted numbers, or quantiles of one output."""
     if (predicted is None) == (quantiles is None):
         raise InputError("regression takes predicted=, or else quantiles=")
@@ -228,26 +234,26 @@ def _check_said(predicted: Any, quantiles: Any, *, several: bool) -> None:
         raise InputError("quantiles= are of one output; the truth has several")
 
 
-def _of_stream(
+def _problem_from_stream(
     columns: StreamColumns, outputs: Sequence[Any] | None
 ) -> tuple[Problem, StreamColumns]:
     """The problem that the columns of a stream are of; and these, where a table of one column is
     that column."""
     said = {kind: dict(of) for kind, of in columns.said.items()}
     several = outputs is not None or len(flatten_names(columns.truth)) > 1
-    _check_said(said.get("predicted"), said.get("quantiles"), several=several)
+    _check_predictions(said.get("predicted"), said.get("quantiles"), several=several)
     if several:
-        wide = replace(columns, said={"predicted": of_one_system(said["predicted"])})
-        return SeveralOutputs.of(columns.truth, outputs), wide
+        wide = replace(columns, said={"predicted": wrap_unnamed(said["predicted"])})
+        return MultioutputProblem.of(columns.truth, outputs), wide
     columns = replace(columns, truth=flatten_names(columns.truth)[0])
     if "quantiles" in said:
-        wide = replace(columns, said={"quantiles": of_one_system(said["quantiles"])})
-        return PredictedQuantiles(), wide
+        wide = replace(columns, said={"quantiles": wrap_unnamed(said["quantiles"])})
+        return QuantileProblem(), wide
     alone = {name: only_column(column) for name, column in said["predicted"].items()}
-    return Numbers(), replace(columns, said={"predicted": alone})
+    return RegressionProblem(), replace(columns, said={"predicted": alone})
 
 
-def _several(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> bool:
+def _is_multioutput(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> bool:
     """Whether the truth has several columns, or the one that it has is named."""
     pattern = isinstance(truth, str) and truth.endswith("*")
     listed = data is not None and len(named_outputs(truth)) > 1

@@ -96,7 +96,7 @@ class DifferenceRequirement:
         if not self.better:
             if self.margin is None:
                 return found is not verdict.Outcome.WORSE
-            return verdict.identical(d) or bool(
+            return verdict.is_identical(d) or bool(
                 d.p_not_inferior <= verdict.significance_level(d.level)
             )
         ahead = d.low if d.higher_is_better else -d.high
@@ -118,7 +118,7 @@ class DifferenceRequirement:
                 named = replace(d, asked=evaluation.asked.get(d.measure, ""))
                 said, met = verdict.sentence(named, adjusted=adjusted), self.met(d)
                 if met and not self.better and self.margin is None:
-                    said += verdict.unseen(d)
+                    said += verdict.rule_of_three(d)
                 yield RequirementResult(self.text, d.system, met, said)
 
 
@@ -152,7 +152,7 @@ def parse_requirement(text: str) -> Rule:
     return ValueRequirement(text.strip(), measure, found["end"], found["relation"], bound)
 
 
-def _placed(one: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
+def _resolve_names(one: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
     """The rule with the names that its measure and the other system have in the evaluation."""
     measure = evaluation.named(one.measure)
     if measure not in evaluation.measures:
@@ -208,7 +208,7 @@ def require(
     True AUC not worse than old
     """
     texts = [rules] if isinstance(rules, str) else rules
-    made = [_placed(parse_requirement(text), evaluation, baseline) for text in texts]
+    made = [_resolve_names(parse_requirement(text), evaluation, baseline) for text in texts]
     against = {one.other for one in made if isinstance(one, DifferenceRequirement)}
     compared = evaluation.comparison.baseline if evaluation.comparison is not None else None
     against |= {name for name in (baseline, compared) if name is not None}

@@ -165,11 +165,13 @@ def judge_runs(
     read: dict[str, Run] = {}
     for kind in sorted(wanted - {JudgedRankings}, key=lambda kind: kind.__name__):
         from calipers.data.grouped_judgments import judge_groups, read_groups
-        from calipers.data.sampled_judgments import read_sampled
+        from calipers.data.sampled_judgments import read_sampled_judgments
         from calipers.statistics import SampledRankings
 
         if kind is SampledRankings:
-            groups, qrels = read_sampled(qrels)  # the others see the same judgments without strata
+            groups, qrels = read_sampled_judgments(
+                qrels
+            )  # the others see the same judgments without strata
         else:
             groups = read_groups(qrels)
         origin = groups.origin
@@ -215,7 +217,7 @@ def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[st
         return f"{unjudged[name]}: {named(name)}"
 
     return [
-        *_once(
+        *_count_note(
             missing,
             lambda name: (
                 f"{name} retrieves nothing for {missing[name]} of {topics} judged topics; "
@@ -223,7 +225,7 @@ def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[st
             ),
             f"retrieve nothing for some of {topics} judged topics, which score 0",
         ),
-        *_once(
+        *_count_note(
             unjudged,
             lambda name: (
                 f"{name} has {unjudged[name]} topics without judgments ({named(name)}); "
@@ -235,7 +237,7 @@ def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[st
     ]
 
 
-def _once(
+def _count_note(
     count: Mapping[str, int],
     alone: Callable[[str], str],
     together: str,
@@ -284,7 +286,7 @@ def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measur
         }
         across[name] = ", ".join(f"{n} at {cutoff}" for cutoff, n in counts.items() if n)
         most[name] = sum(counts.values())
-    notes = _once(
+    notes = _count_note(
         most,
         lambda name: (
             f"{name} has topics whose tied documents stand across a cutoff: {across[name]}."
@@ -588,7 +590,7 @@ def retrieval(
     (0.6667, 0.75)
     """
     _check_words(topics, undefined)
-    unknown = _unknown(unfound, max_grade, collection, incomplete=incomplete)
+    unknown = _unjudged_assumptions(unfound, max_grade, collection, incomplete=incomplete)
     settings = make_settings(interval, level, resamples, seed)
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
     parameters |= {} if collection is None else {"collection": collection}
@@ -601,10 +603,10 @@ def retrieval(
     _check_common_topics(read, systems)
     sets = [name for name, run in read.items() if not run.ordered]
     if sets:
-        chosen = _of_sets(sets, chosen, None if measures is not None else parameters)
+        chosen = _set_measures(sets, chosen, None if measures is not None else parameters)
     if topics == "both":
         systems = _shared_topics(systems)
-    names, zero = _any(next(iter(systems.values()))).topics, undefined == "zero"
+    names, zero = _first_statistic(next(iter(systems.values()))).topics, undefined == "zero"
     known = {"weight": weight, "count": count, "cluster": cluster, "time": time}
     conventions = {
         "order": ORDER,
@@ -614,14 +616,14 @@ def retrieval(
         **{what: of for what, of in known.items() if isinstance(of, str)},
         **parameters,
     }
-    common = partial(_common, conventions["scores"], judgments_digest(qrels, origin))
+    common = partial(_common_settings, conventions["scores"], judgments_digest(qrels, origin))
     systems, against = add_stored_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
     source = TopicScores.of(names, systems, chosen, settings, zero=zero, common=common)
     source = source.with_columns(UnitColumns.of(names, table, **known))
     rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     how = [] if table is None else table.notes(names)
-    by_slice, cut_by, of_cuts = _sliced(slices, slice_bins, table, source)
+    by_slice, cut_by, of_cuts = _make_slices(slices, slice_bins, table, source)
     costs, of_costs = read_topic_costs(cost, names, tuple(named), table)
     made = source.evaluation(
         "retrieval",
@@ -651,7 +653,7 @@ def retrieval(
     return unknown.bounded(made, rankings, source, zero=zero)
 
 
-def _sliced(
+def _make_slices(
     slices: Any, bins: Any, table: TopicTable | None, source: TopicScores
 ) -> tuple[Slices | None, Sequence[SliceDefinition], Sequence[str]]:
     """The slices, how they are cut, and what is to be said of that."""
@@ -685,7 +687,7 @@ def _curves(
     )
 
 
-def _common(scores: str, judgments: Callable[[], str | None]) -> dict[str, str | None]:
+def _common_settings(scores: str, judgments: Callable[[], str | None]) -> dict[str, str | None]:
     """What has to be the same for systems of another day."""
     return {"scores": scores, "judgments": judgments()}
 
@@ -722,7 +724,7 @@ def _spelling(
     )
 
 
-def _unknown(
+def _unjudged_assumptions(
     unfound: str | int, max_grade: int | None, collection: int | None, *, incomplete: bool
 ) -> UnjudgedAssumptions | None:
     """What is assumed of documents without a judgment, if that is asked for."""
@@ -740,7 +742,7 @@ def _check_used(parameter: str, chosen: Sequence[Measure]) -> None:
         raise InputError(f"{parameter} says nothing of {names}; leave it out")
 
 
-def _of_sets(
+def _set_measures(
     sets: Sequence[str], measures: list[Measure], free: Mapping[str, Any] | None
 ) -> list[Measure]:
     """The measures, none of which may look at the order of what has none; or those of sets, with
@@ -763,7 +765,7 @@ def _of_sets(
 
 def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, Statistics]) -> None:
     for name, run in runs.items():
-        seen = _any(systems[name])
+        seen = _first_statistic(systems[name])
         nothing = not (run.ordered or run.unjudged_topics)  # which is an answer too
         if not seen.retrieved.any() and not nothing:
             judged = ", ".join(repr(t) for t in seen.topics[:3])
@@ -775,14 +777,14 @@ def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, Statisti
             )
 
 
-def _any(statistics: Statistics) -> Any:
+def _first_statistic(statistics: Statistics) -> Any:
     """One of the statistics of a run; topics and what was retrieved are the same in all."""
     return next(iter(statistics.values()))
 
 
 def _shared_topics(systems: Mapping[str, Statistics]) -> dict[str, Statistics]:
     """Only the topics that every run retrieves something for."""
-    common = np.logical_and.reduce([_any(of).retrieved > 0 for of in systems.values()])
+    common = np.logical_and.reduce([_first_statistic(of).retrieved > 0 for of in systems.values()])
     if not common.any():
         raise InputError("the runs have no judged topic in common")
     picked = np.flatnonzero(common)

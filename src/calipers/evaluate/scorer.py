@@ -56,7 +56,7 @@ class Scorer:
 
     def value(self, truth: Any, said: Any, options: Mapping[str, Any], weight: Any = None) -> float:
         """The value of the measure, its sign as it is, of what :meth:`said` gave."""
-        if len(options.get("labels", ())) == 2 and not covers(options["labels"], truth):
+        if len(options.get("labels", ())) == 2 and not has_only_classes(options["labels"], truth):
             options = {}  # of rows that have classes which the model never saw
         return compute_value(
             self.measure, truth, said, weight=weight, positive=self.positive, **options
@@ -105,7 +105,7 @@ class Scorer:
         return f"{self.measure!r}.scorer({more})"
 
 
-def covers(classes: Sequence[str], truth: Any) -> bool:
+def has_only_classes(classes: Sequence[str], truth: Any) -> bool:
     """Whether every row is of one of the classes."""
     there = label_index(classes)
     return all(find_label(there, name) is not None for name in encode_labels(truth, "truth").names)
@@ -121,7 +121,7 @@ def _method(estimator: Any, names: tuple[str, ...], measure: str) -> Callable[[A
     raise InputError(f"{measure} needs {needed}, which {type(estimator).__name__} does not have")
 
 
-def scorer_of(measure: Measure, positive: Any = None) -> Scorer:
+def make_scorer(measure: Measure, positive: Any = None) -> Scorer:
     """The scorer of a measure.
 
     Raises

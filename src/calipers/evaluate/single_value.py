@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from calipers.data.arrays import (
-    as_numbers,
-    as_quantities,
     check_length,
     column_names,
+    to_numbers,
+    to_quantities,
 )
 from calipers.data.binary_labels import (
     BinaryLabels,
@@ -28,9 +28,9 @@ from calipers.data.errors import InputError, format_names
 from calipers.data.frequency_weights import RowRepeats
 from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.data.multioutput import n_columns
-from calipers.data.quantiles import as_quantiles
+from calipers.data.quantiles import to_quantiles
 from calipers.data.ratings import read_ratings
-from calipers.data.sampled_judgments import read_sampled
+from calipers.data.sampled_judgments import read_sampled_judgments
 from calipers.data.trec import read_qrels, read_run
 from calipers.evaluate.agreement import agreement
 from calipers.evaluation.arguments import validate_arguments
@@ -78,19 +78,19 @@ def compute_value(
     if prediction is None:
         raise InputError(f"{measure} takes two columns: the truth, and what is said of it")
     if issubclass(definition.on, JudgedRankings | GroupedRankings):
-        return _of_topics(measure, truth, prediction, weight, count)
+        return _topic_value(measure, truth, prediction, weight, count)
     if definition.reads in ("numbers", "quantiles"):
-        return _of_numbers(measure, truth, prediction, weight, count)
+        return _regression_value(measure, truth, prediction, weight, count)
     if definition.reads == "distributions":
         target, said = read_distributions(truth, {"": prediction}, class_names(truth))
         repeats = RowRepeats.of(count, len(target))
         loss = repeats(measure.losses(target, said[""]))
         return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
-    several = _several(measure, truth, prediction, positive, labels)
+    several = _select_verb(measure, truth, prediction, positive, labels)
     if several is not None:
         given = {"weight": weight, "count": count, "labels": labels}
-        return _of_several(several, measure, truth, prediction, given)
-    if _by_counts(measure) and positive is None:
+        return _verb_value(several, measure, truth, prediction, given)
+    if _is_count_measure(measure) and positive is None:
         truth = encode_labels(truth, "truth")
         found = _known_classes(truth, prediction, labels)
         if labels is None and not truth.ordered:
@@ -101,9 +101,9 @@ def compute_value(
         whole = confusion_matrix(*codes, found.names, repeats.weights(weight))
         return float(measure.apply(whole))
     if definition.reads == "ratings":
-        return _of_raters(measure, {"first": truth, "second": prediction}, weight, count, labels)
+        return _rater_value(measure, {"first": truth, "second": prediction}, weight, count, labels)
     if definition.task == "clustering":
-        return _of_clusters(measure, truth, prediction, weight, count)
+        return _cluster_value(measure, truth, prediction, weight, count)
     classes_of = encode_binary(truth, positive, both=labels)
     repeats = RowRepeats.of(count, len(classes_of.positive))
     weights, truth = repeats.weights(weight), repeats(classes_of.positive)
@@ -124,7 +124,7 @@ def compute_value(
     return float(measure.apply(Moments.from_rows(loss, weights)))
 
 
-def _of_topics(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
+def _topic_value(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
     """Of a run, against judgments."""
     definition = measure.definition
     if weight is not None or count is not None:
@@ -137,14 +137,14 @@ def _of_topics(measure: Measure, truth: Any, prediction: Any, weight: Any, count
         statistic = JudgedRankings(**run.arrays)
     else:
         sampled = definition.on is SampledRankings
-        groups = read_sampled(truth)[0] if sampled else read_groups(truth)
+        groups = read_sampled_judgments(truth)[0] if sampled else read_groups(truth)
         statistic = definition.on(**judge_groups("run", prediction, groups).arrays)
     weigh = definition.weight
     weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
     return Summary.of(definition).value(measure.apply(statistic), weights)
 
 
-def _of_raters(
+def _rater_value(
     measure: Measure, ratings: dict[str, Any], weight: Any, count: Any, labels: Sequence[Any] | None
 ) -> float:
     """Of two raters; ``labels`` are the categories in their order."""
@@ -183,7 +183,7 @@ def _one_column(given: Any, classes: BinaryLabels, what: str, *, probable: bool)
         known = ClassLabels(classes.classes, any_class)
         table = probability_matrix(given, known, what, distribution=False)[0]
         return table[:, classes.classes.index(classes.names[1])]
-    return as_numbers(given, what)
+    return to_numbers(given, what)
 
 
 # --- Several classes, several labels --------------------------------------------------------------
@@ -192,7 +192,7 @@ def _one_column(given: Any, classes: BinaryLabels, what: str, *, probable: bool)
 _CALLED = {"labels": "predicted", "sets": "predicted", "probabilities": "probability"}
 
 
-def _several(
+def _select_verb(
     measure: Measure, truth: Any, prediction: Any, positive: Any, labels: Sequence[Any] | None
 ) -> str | None:
     """The verb that the data are for: of several labels a row or of several classes; None where two
@@ -200,15 +200,15 @@ def _several(
     d = measure.definition
     if d.task == "multilabel" or (d.task == "classification" and _has_sets(truth)):
         return "multilabel"
-    if d.task != "classification" or positive is not None or _by_counts(measure):
+    if d.task != "classification" or positive is not None or _is_count_measure(measure):
         return None
     if labels is not None and len(labels) > 2:
         return "classification"
-    many = is_table(prediction) and _columns(prediction) > 2
+    many = is_table(prediction) and _n_columns(prediction) > 2
     return "classification" if many or measure.viewed or d.reads == "ranks" else None
 
 
-def _by_counts(measure: Measure) -> bool:
+def _is_count_measure(measure: Measure) -> bool:
     """Whether a matrix of any number of classes will do."""
     d = measure.definition
     return d.on is ConfusionMatrix and (measure.viewed or d.any_classes)
@@ -233,12 +233,12 @@ def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) ->
     return ClassLabels(tuple(names), np.full(len(found.codes), names.index(name), np.intp))
 
 
-def _columns(table: Any) -> int:
+def _n_columns(table: Any) -> int:
     """How many columns a table has."""
     return len(column_names(table)) or int(np.shape(table)[-1])
 
 
-def _of_several(
+def _verb_value(
     called: str, measure: Measure, truth: Any, prediction: Any, given: dict[str, Any]
 ) -> float:
     """By the verb of that name."""
@@ -251,7 +251,7 @@ def _of_several(
     return found.value
 
 
-def _of_clusters(measure: Measure, first: Any, labels: Any, weight: Any, count: Any) -> float:
+def _cluster_value(measure: Measure, first: Any, labels: Any, weight: Any, count: Any) -> float:
     """Of the true classes, or else the points, and the clusters."""
     from calipers.evaluate.clustering import clustering
 
@@ -262,26 +262,30 @@ def _of_clusters(measure: Measure, first: Any, labels: Any, weight: Any, count: 
     return found.value
 
 
-def _of_numbers(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
+def _regression_value(
+    measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any
+) -> float:
     """Of predicted numbers, or of quantiles."""
     if measure.viewed or n_columns(truth) > 1:
-        return _of_outputs(measure, truth, prediction, weight, count)
-    target = as_quantities(truth, "truth", own=False)
+        return _multioutput_value(measure, truth, prediction, weight, count)
+    target = to_quantities(truth, "truth", own=False)
     repeats = RowRepeats.of(count, len(target))
     rest = repeats.weights(weight), Settings()
     system: RegressionOutput | QuantileOutput
     if measure.definition.reads == "quantiles":
-        levels, values = as_quantiles(prediction, "quantiles", len(target))
+        levels, values = to_quantiles(prediction, "quantiles", len(target))
         system = QuantileOutput("quantiles", repeats(target), levels, repeats(values), *rest)
         system.check_one(measure)
     else:
-        predicted = as_quantities(prediction, "predicted", own=False)
+        predicted = to_quantities(prediction, "predicted", own=False)
         check_length(predicted, len(target), "predicted")
         system = RegressionOutput("predicted", repeats(target), repeats(predicted), *rest)
     return float(measure.apply(system.over(measure).statistic))
 
 
-def _of_outputs(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
+def _multioutput_value(
+    measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any
+) -> float:
     """Of several numbers a row."""
     from calipers.evaluate.regression import regression
 

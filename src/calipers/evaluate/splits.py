@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_array, check_length
+from calipers.data.arrays import check_length, to_array
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
 from calipers.data.external_values import REPETITION, ExternalValues, read_values
@@ -124,7 +124,7 @@ def compare_splits(
     elif isinstance(values, Evaluation):
         if repetition is None and design in FIVE_BY_TWO:
             raise InputError(f"design {design!r} needs repetition=, the repetition of each row")
-        read, better, pooled, notes = _of_rows(values, split, repetition, count)
+        read, better, pooled, notes = _split_values(values, split, repetition, count)
     else:
         if split is not None or count is not None:
             raise InputError(
@@ -264,7 +264,7 @@ class _SplitDesign:
         number = len(read.units)
         if number < 2:
             raise InputError(f"there is {number} split, expected at least 2")
-        order, folds = _by_repetition(name, read)
+        order, folds = _repetition_order(name, read)
         sizes = _given_sizes(name, train, test)
         notes: tuple[str, ...] = ()
         if name == "k-fold" and sizes is None:
@@ -301,7 +301,7 @@ class _SplitDesign:
         return resampled_tests.corrected_t(apart, *self.sizes, towards, level)
 
 
-def _by_repetition(design: str, read: ExternalValues) -> tuple[npt.NDArray[np.intp], int]:
+def _repetition_order(design: str, read: ExternalValues) -> tuple[npt.NDArray[np.intp], int]:
     """The order that puts splits of a repetition next to each other, and how many each has."""
     number = len(read.units)
     if not read.repetition:
@@ -353,13 +353,13 @@ def _values(values: Any, measure: str, repetition: Any) -> ExternalValues:
         return read
     if read.repetition:
         raise InputError("repetition= is given, and the table has a column of it; leave one out")
-    names = as_array(repetition, "repetition")
+    names = to_array(repetition, "repetition")
     if len(names) != len(read.units):
         raise InputError(f"repetition: has {len(names)} values, there are {len(read.units)} splits")
     return replace(read, repetition=tuple(map(str, names.tolist())))
 
 
-def _of_rows(
+def _split_values(
     evaluation: Evaluation, split: Any, repetition: Any, count: Any
 ) -> tuple[ExternalValues, Mapping[str, bool], Mapping[tuple[str, str], float], Sequence[str]]:
     """The value of each measure on each split, which of them are better higher, the values of
@@ -374,7 +374,7 @@ def _of_rows(
     if split is None:
         raise InputError("split= is missing: the split of each row of the evaluation")
     if count is not None:
-        repeats = RowRepeats.of(count, len(as_array(count, "count")))
+        repeats = RowRepeats.of(count, len(to_array(count, "count")))
         split, repetition = repeats.given(split, "split"), repeats.given(repetition, "repetition")
     codes, names, repetitions = _splits(max(e.of for e in evaluation), split, repetition)
     plain = replace(source.settings, interval="none", methods=())

@@ -11,7 +11,7 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.evaluation.arguments import check_finite, validate_arguments
 from calipers.evaluation.options import MeasureNames, make_settings
-from calipers.evaluation.shared import at_prevalence, requested_names, select_measures
+from calipers.evaluation.shared import requested_names, select_measures, set_prevalence
 from calipers.inference import policy
 from calipers.inference.settings import Settings
 from calipers.measures import Measure
@@ -107,7 +107,7 @@ def cutoffs(
     if measures is not None:
         asked = [measures] if isinstance(measures, str | Measure) else list(measures)
     if prevalence is not None:
-        asked = at_prevalence(asked, prevalence)
+        asked = set_prevalence(asked, prevalence)
     chosen = select_measures(asked, USUAL, "classification")
     for measure in chosen:
         if measure.definition.on is not ConfusionMatrix or measure.viewed:
@@ -115,7 +115,7 @@ def cutoffs(
     notes: list[str] = []
     taken = {n: s for n, s in systems.items() if system in (None, n)}
     tables = [
-        _table(replace(one, settings=settings), _places(one, at, notes), chosen)
+        _table(replace(one, settings=settings), _select_thresholds(one, at, notes), chosen)
         for one in taken.values()
     ]
     return ThresholdTables(tuple(tables), settings.level, requested_names(chosen), tuple(notes))
@@ -145,7 +145,7 @@ def _systems(
     return systems, make_settings("auto", 0.95, settings.resamples, settings.seed)
 
 
-def _places(system: BinaryOutput, at: Any, notes: list[str]) -> FloatArray:
+def _select_thresholds(system: BinaryOutput, at: Any, notes: list[str]) -> FloatArray:
     """The cut-offs of a system, descending."""
     if isinstance(at, str):
         if at != ALL:

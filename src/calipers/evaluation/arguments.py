@@ -75,7 +75,7 @@ class _ArgumentType(NamedTuple):
     take: Callable[[Any], Any]
 
 
-def _whole(value: Any) -> int:
+def _to_int(value: Any) -> int:
     if isinstance(value, bool | np.bool_):
         raise TypeError
     number = operator.index(value)
@@ -84,7 +84,7 @@ def _whole(value: Any) -> int:
     return number
 
 
-def _number(value: Any) -> Any:
+def _to_number(value: Any) -> Any:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         raise TypeError
     number = float(value)  # TypeError of a complex one, OverflowError of one beyond all bounds
@@ -106,7 +106,7 @@ def _truth_value(value: Any) -> bool:
     return bool(value)
 
 
-def _several(take: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
+def _make_list_parser(take: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
     def take_all(values: Any) -> list[Any]:
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
             raise TypeError
@@ -115,14 +115,14 @@ def _several(take: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
     return take_all
 
 
-def _by_name(values: Any) -> Any:
+def _numbers_by_name(values: Any) -> Any:
     if not isinstance(values, Mapping):
         raise TypeError
-    return {str(name): _number(value) for name, value in values.items()}
+    return {str(name): _to_number(value) for name, value in values.items()}
 
 
 def _pair(values: Any) -> Any:
-    first, second = _several(_number)(values)
+    first, second = _make_list_parser(_to_number)(values)
     return first, second
 
 
@@ -133,13 +133,14 @@ def _measure(value: Any) -> Any:
 #: By the parts of annotations; what stands not here is for the verb to check.
 _KINDS: Mapping[str, _ArgumentType] = {
     "None": _ArgumentType("", _instance(type(None))),
-    "int": _ArgumentType("a whole number", _whole),
-    "float": _ArgumentType("a number", _number),
+    "int": _ArgumentType("a whole number", _to_int),
+    "float": _ArgumentType("a number", _to_number),
     "bool": _ArgumentType("True or False", _truth_value),
     "str": _ArgumentType("text", _instance(str)),
     "Measure": _ArgumentType("a measure", _instance(Measure)),
     "MeasureNames": _ArgumentType(
-        "names of measures such as 'AUC'", lambda v: v if _is_measure(v) else _several(_measure)(v)
+        "names of measures such as 'AUC'",
+        lambda v: v if _is_measure(v) else _make_list_parser(_measure)(v),
     ),
     "Baseline": _ArgumentType(
         "the name of a system, a file that was kept, or an evaluation",
@@ -148,15 +149,17 @@ _KINDS: Mapping[str, _ArgumentType] = {
     "Evaluation": _ArgumentType(
         "an evaluation, as the verbs of Calipers give it", _instance(Evaluation)
     ),
-    "Sequence[str]": _ArgumentType("a list of names", _several(_instance(str))),
-    "Sequence[int]": _ArgumentType("a list of whole numbers", _several(_whole)),
-    "Sequence[float]": _ArgumentType("a list of numbers", _several(_number)),
-    "Sequence[Any]": _ArgumentType("a list", _several(lambda value: value)),
-    "Mapping[str, float]": _ArgumentType("a dict from names to numbers", _by_name),
+    "Sequence[str]": _ArgumentType("a list of names", _make_list_parser(_instance(str))),
+    "Sequence[int]": _ArgumentType("a list of whole numbers", _make_list_parser(_to_int)),
+    "Sequence[float]": _ArgumentType("a list of numbers", _make_list_parser(_to_number)),
+    "Sequence[Any]": _ArgumentType("a list", _make_list_parser(lambda value: value)),
+    "Mapping[str, float]": _ArgumentType("a dict from names to numbers", _numbers_by_name),
     "tuple[float, float]": _ArgumentType("two numbers", _pair),
     "Margin": _ArgumentType(
         "a number, or a dict from measures to numbers",
-        lambda v: v if v is None else _by_name(v) if isinstance(v, Mapping) else _number(v),
+        lambda v: (
+            v if v is None else _numbers_by_name(v) if isinstance(v, Mapping) else _to_number(v)
+        ),
     ),
 }
 
@@ -195,16 +198,16 @@ def validate_arguments(function: Callable[P, R], called: str | None = None) -> C
         signature, annotations, rest = expected()
         for name in kwargs:
             if name not in annotations:
-                raise TypeError(_unknown(called, name, list(annotations)))
+                raise TypeError(_unknown_message(called, name, list(annotations)))
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{called}(): {error}") from None
         for given in (bound.arguments, bound.arguments.get(rest, {})):
             for name, value in given.items():
-                kinds = _kinds_of(annotations.get(name, ""))
+                kinds = _parse_annotation(annotations.get(name, ""))
                 if kinds is not None:
-                    given[name] = _taken(name, value, kinds)
+                    given[name] = _convert_value(name, value, kinds)
         return function(*bound.args, **bound.kwargs)
 
     _VERBS.add(checked)  # type: ignore[arg-type]
@@ -222,7 +225,7 @@ def is_verb(value: Any) -> bool:
 def check_finite(value: Any, name: str, expected: str) -> float:
     """A finite number."""
     try:
-        number = float(_number(value))
+        number = float(_to_number(value))
     except (TypeError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
@@ -238,14 +241,14 @@ SHARED: Mapping[str, str] = {
 
 
 @functools.cache
-def _kinds_of(annotation: str) -> list[_ArgumentType] | None:
+def _parse_annotation(annotation: str) -> list[_ArgumentType] | None:
     parts = [part.strip() for part in annotation.split("|")]
     if not all(part in _KINDS for part in parts):
         return None
     return [_KINDS[part] for part in parts]
 
 
-def _taken(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
+def _convert_value(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
     """The value as one of the kinds."""
     for kind in kinds:
         try:
@@ -260,11 +263,11 @@ def _taken(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
     raise InputError(f"{name} is {format_value(value)}, expected {words}")
 
 
-def _unknown(function: str, name: str, known: list[str]) -> str:
+def _unknown_message(function: str, name: str, known: list[str]) -> str:
     """What an unknown argument may be called here, or why there is none."""
-    from calipers.evaluation.availability import refusal
+    from calipers.evaluation.availability import unavailable_reason
 
-    why = refusal(function, name)
+    why = unavailable_reason(function, name)
     if why is not None:
         return f"{function}() has no {name}={why}"
     own = [

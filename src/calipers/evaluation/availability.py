@@ -82,49 +82,49 @@ OF_GROUPS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
 
 
 @dataclass(frozen=True)
-class Cell:
+class Availability:
     """What the table says: ``yes``, or ``no`` with its reason."""
 
     said: str
     reason: str = ""
 
 
-YES = Cell("yes")
+YES = Availability("yes")
 
 
-def cell(task: Task, option: str, engine: str = "memory") -> Cell:
+def get_availability(task: Task, option: str, engine: str = "memory") -> Availability:
     """Whether a task takes an option of rows that an engine has.
 
     >>> from calipers.evaluation.tasks import CLUSTER, SLICES, TASKS
-    >>> cell(TASKS["regression"], "weight", "stream").said
+    >>> get_availability(TASKS["regression"], "weight", "stream").said
     'yes'
-    >>> cell(TASKS["regression"], "time", "stream")
+    >>> get_availability(TASKS["regression"], "time", "stream")
     Cell(said='no', reason='dependence in time is seen in the order of all rows')
     """
     reason = REASONS.get((task.name, option), "")
     if reason:
-        return Cell("no", reason)
+        return Availability("no", reason)
     if engine == "memory":
         return YES
     own = TASK_ROW_REASONS.get((task.name, option), ROW_REASONS.get(option, ""))
     of_rows = "" if option in OF_GROUPS.get(task.name, ()) else own
     reason = ENGINE_REASONS.get((task.name, engine), of_rows)
     if reason and not (task.name == "retrieval" and engine != "stream"):
-        return Cell("no", reason)
+        return Availability("no", reason)
     return YES
 
 
-def refusal(name: str, option: str) -> str | None:
+def unavailable_reason(name: str, option: str) -> str | None:
     """Why a task has no option of that name, to be said behind it; None where it is no option of
     tasks, or taken.
 
-    >>> refusal("regression", "undefined")
+    >>> unavailable_reason("regression", "undefined")
     ': it is about ratios that count no row, and the measures of this task are none'
     """
     task = TASKS.get(name)
     if task is None or option in task.takes or option not in (*OPTIONS, "engine"):
         return None
-    found = cell(task, option)
+    found = get_availability(task, option)
     return f": {found.reason}" if found.reason else None
 
 
@@ -136,4 +136,4 @@ def refusal_of_flag(name: str, flag: str) -> str | None:
     """
     flags = {column.option: column.role for column in (CLUSTER, SLICES)}
     option = f"--{flag.lstrip('-').replace('_', '-')}"
-    return refusal(name, flags.get(option, option[2:].replace("-", "_")))
+    return unavailable_reason(name, flags.get(option, option[2:].replace("-", "_")))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_weights
+from calipers.data.arrays import to_weights
 from calipers.data.columns import InputColumns
 from calipers.data.costs import NO_COSTS
 from calipers.data.frequency_weights import NOTHING, RowInfo, RowRepeats
-from calipers.evaluation.shared import as_clusters, as_order
+from calipers.evaluation.shared import to_clusters, to_time_order
 from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
-    from calipers.data.confusion_matrices import Systems
+    from calipers.data.confusion_matrices import SystemIndex
     from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
@@ -57,7 +57,9 @@ class Batch:
         return slice(None) if places is None else places
 
 
-def blank(columns: StreamColumns, values: FloatArray, *, probability: bool = False) -> Batch:
+def constant_batch(
+    columns: StreamColumns, values: FloatArray, *, probability: bool = False
+) -> Batch:
     """As many rows as there are values, which every column of truth and systems has; of a
     ``probability`` for each of several classes all are alike."""
 
@@ -67,11 +69,11 @@ def blank(columns: StreamColumns, values: FloatArray, *, probability: bool = Fal
         return dict.fromkeys(named, np.full(len(values), 1 / len(named)) if probability else values)
 
     said = {kind: {n: of(name) for n, name in by.items()} for kind, by in columns.said.items()}
-    given = {"truth": of(columns.truth), **{kind: alone(by) for kind, by in said.items()}}
+    given = {"truth": of(columns.truth), **{kind: unwrap_unnamed(by) for kind, by in said.items()}}
     return Batch(given, RowRepeats(len(values)))
 
 
-def alone(given: Mapping[str, Any]) -> Any:
+def unwrap_unnamed(given: Mapping[str, Any]) -> Any:
     """The column of a system without a name, as verbs are given it; else those of all systems."""
     return given[UNNAMED] if list(given) == [UNNAMED] else given
 
@@ -98,7 +100,7 @@ class Table:
     #: What a row is called.
     named: Callable[[int], str] = str
     #: The system of each row, where rows are the cells of confusion matrices.
-    of_systems: Systems | None = None
+    of_systems: SystemIndex | None = None
 
     @classmethod
     def of(
@@ -108,19 +110,19 @@ class Table:
         number: int,
         *,
         notes: Sequence[str] = (),
-        of_systems: Systems | None = None,
+        of_systems: SystemIndex | None = None,
     ) -> Table:
         """Of columns by their roles, so many rows of them, as they were gathered."""
         weight, cluster, time = map(columns.get, ("weight", "cluster", "time"))
-        checked = as_weights(weight, number)
+        checked = to_weights(weight, number)
         frequencies = RowRepeats.of(columns.get("count"), number, checked)
         weights = frequencies.of_those(checked)
         batch = Batch(
             columns,
             frequencies,
             weights,
-            None if cluster is None else as_clusters(cluster, weights, frequencies),
-            as_order(time, frequencies),
+            None if cluster is None else to_clusters(cluster, weights, frequencies),
+            to_time_order(time, frequencies),
             frequencies.sliced(columns.get("slices")) or {},
         )
         return cls(

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.data.errors import InputError
-from calipers.data.points import as_points
+from calipers.data.points import to_points
 from calipers.engines.base import Engine, Mergeable
 from calipers.engines.gram_matrix import (
     Asked,
@@ -24,7 +24,7 @@ from calipers.estimation.cluster_geometry import ClusterDispersion, estimate_geo
 from calipers.estimation.partitions import PartitionRows
 from calipers.estimation.silhouettes import MeanSilhouette, SimplifiedSilhouettes
 from calipers.inference.variance_estimators import Influence
-from calipers.statistics import ClusterMoments, Commonest, Moments, UnitDifferences
+from calipers.statistics import ClusterMoments, MajorityValue, Moments, UnitDifferences
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -88,13 +88,15 @@ class _PointReader:
         given = {name: columns[name] for name in self.features}
         try:
             there = len(next(iter(given.values())))
-            points = as_points(given, "features") if there else np.zeros((0, len(given)))
+            points = to_points(given, "features") if there else np.zeros((0, len(given)))
         except InputError as error:
             raise batch.told(error) from None
         found = {}
         for name, column in self.labels.items():
-            found[name] = _places(columns[column], *self.codes[name])
-        truth = None if self.truth is None else _places(columns[self.truth[0]], *self.truth[1:])
+            found[name] = _label_codes(columns[column], *self.codes[name])
+        truth = (
+            None if self.truth is None else _label_codes(columns[self.truth[0]], *self.truth[1:])
+        )
         inside = np.logical_and.reduce([of >= 0 for of in found.values()])
         if inside.all():
             return points, found, truth
@@ -102,7 +104,7 @@ class _PointReader:
         return points[inside], taken, None if truth is None else truth[inside]
 
 
-def _places(column: Any, values: Any, codes: IntArray) -> IntArray:
+def _label_codes(column: Any, values: Any, codes: IntArray) -> IntArray:
     import pyarrow.compute as pc
     import pyarrow.types as of_type
 
@@ -175,7 +177,7 @@ class _InfluencePass(_Pass):
     #: All points by class and cluster, of each clustering.
     meetings: Mapping[str, PartitionRows] | None = None
     #: The commonest differences of points, where these are looked at anew to count them.
-    known: Mapping[tuple[int, int], tuple[Commonest, ...]] = field(default_factory=dict)
+    known: Mapping[tuple[int, int], tuple[MajorityValue, ...]] = field(default_factory=dict)
 
     def moved(self, batch: Batch) -> dict[Asked, FloatArray]:
         """The columns whose inner products are kept."""

@@ -78,7 +78,7 @@ def drop_noise(
     return repeats, notes, made
 
 
-def sampled(sample: int | None, points: int, seed: int) -> Any:
+def sample_points(sample: int | None, points: int, seed: int) -> Any:
     """The points whose silhouettes are taken, where these are not all."""
     if sample is not None and sample < 2:
         raise InputError(f"sample is {sample}, expected 2 points or more")
@@ -121,7 +121,7 @@ def _table(system: Clustering, near: Sequence[Measure]) -> LabelTable:
             counts[name] = system.taken(system.truth == at).sizes
     parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
     for measure in near:
-        found = np.array(list(_of_clusters(system, measure))).T
+        found = np.array(list(_cluster_rows(system, measure))).T
         for part, column in zip(parts.values(), found, strict=True):
             part[str(measure)] = column
     if system.stability is not None:
@@ -134,7 +134,7 @@ def _table(system: Clustering, near: Sequence[Measure]) -> LabelTable:
     return LabelTable(name, system.names, system.sizes, counts, **parts, level=level, of="cluster")
 
 
-def _of_clusters(system: Clustering, measure: Measure) -> Iterator[tuple[float, float, float]]:
+def _cluster_rows(system: Clustering, measure: Measure) -> Iterator[tuple[float, float, float]]:
     """The value of each cluster and its limits."""
     if len(system.names) * system.number > MOST_NUMBERS:
         system = system.under(replace(system.settings, interval="none", methods=()))

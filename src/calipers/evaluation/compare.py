@@ -215,7 +215,9 @@ def paired_comparison(
         primary=first,
         controls=controls,
         notes=(*source.notes, *(note for together in tested for note in together.notes)),
-        overall=LazyOmnibusTests(lambda: _overall(source, {m: made[m][0] for m in of}, settings)),
+        overall=LazyOmnibusTests(
+            lambda: _omnibus_tests(source, {m: made[m][0] for m in of}, settings)
+        ),
     )
 
 
@@ -281,7 +283,7 @@ class ComparisonOptions:
         differences = self.source.differences(pairs, self.settings)
         for pair, measure, reading in track(differences, "comparing", total):
             asked = replace(self.question, margin=_margin(self.margin, measure))
-            applies = applies or hypotheses.applies(reading, asked.test, asked.horizon)
+            applies = applies or hypotheses.is_applicable(reading, asked.test, asked.horizon)
             apart = apart or reading.apart is not None
             weighted = weighted or (
                 isinstance(reading.units, UnitValues) and not reading.units.plain
@@ -336,7 +338,7 @@ def _fields(
     test = hypotheses.test(reading, question)
     better = reading.higher_is_better
     inferior = hypotheses.non_inferiority(procedure, question.margin, higher_is_better=better)
-    equivalent = hypotheses.equivalence(procedure, question.margin)
+    equivalent = hypotheses.equivalence_result(procedure, question.margin)
     fields = {
         "measure": measure,
         "system": system,
@@ -349,7 +351,7 @@ def _fields(
         "p": test.p,
         "test": test.name,
         "alternative": test.alternative,
-        "effect": hypotheses.effect(reading),
+        "effect": hypotheses.effect_size(reading),
         "n": reading.n,
         "unit": reading.unit,
         "undefined": reading.undefined,
@@ -361,7 +363,7 @@ def _fields(
         "p_not_inferior": math.nan if inferior is None else inferior.p,
         "p_equivalent": math.nan if equivalent is None else equivalent.p,
         "margin_test": None if inferior is None else inferior.name,
-        **hypotheses.outcomes(reading),
+        **hypotheses.win_tie_loss(reading),
     }
     return fields, procedure
 
@@ -387,7 +389,7 @@ class LazyOmnibusTests(LazySequence[OmnibusTest]):
         return hash(tuple(self))
 
 
-def _overall(
+def _omnibus_tests(
     source: ComparisonSource, units: Mapping[Measure, Difference], settings: Settings
 ) -> tuple[OmnibusTest, ...]:
     """Whether any system differs, for the measures that are means of values per unit; ``units``
@@ -404,7 +406,7 @@ def _overall(
             continue
         ranked = omnibus.friedman(table, higher_is_better=better)
         critical = omnibus.critical_difference(len(systems), len(table), settings.level)
-        groups = omnibus.groups(ranked.mean_ranks, critical)
+        groups = omnibus.homogeneous_groups(ranked.mean_ranks, critical)
         variance = omnibus.anova(table)
         out.append(
             OmnibusTest(

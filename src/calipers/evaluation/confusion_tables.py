@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.confusion_matrices import TRUTH, Axis, Square
+from calipers.data.confusion_matrices import TRUTH, Axis, CountTable
 from calipers.data.errors import FileError, InputError
 from calipers.evaluation.separate_rows import COUNTS, is_of_matrices
 from calipers.inference.proportions import wilson_limits
@@ -31,7 +31,7 @@ from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatr
 OF_CLASS = ("precision", "recall", "F1")
 
 
-def confusion(system: str, matrix: ConfusionMatrix, settings: Settings) -> ConfusionBase:
+def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -> ConfusionBase:
     """The matrix of one system. The share that each cell has of its true class gets Wilson's
     interval, of Kish's effective number of rows where rows have weights."""
     each = matrix.one_vs_rest()
@@ -68,17 +68,17 @@ def confusion(system: str, matrix: ConfusionMatrix, settings: Settings) -> Confu
 # --- As input -------------------------------------------------------------------------------------
 
 
-def opened(given: Any, data: Any = None) -> Any:
+def open_matrices(given: Any, data: Any = None) -> Any:
     """What stands for confusion matrices, as tables: results as they are and those of files. Texts
     are columns of ``data`` where there is such. None is none."""
     if isinstance(given, os.PathLike) or (isinstance(given, str) and data is None):
-        return opened(_of_file(os.fspath(given)))
+        return open_matrices(_read_file(os.fspath(given)))
     if isinstance(given, Evaluation):
         kept = given.kept
         if not given.confusions and kept is not None and is_of_matrices(kept):
             classes = tuple(map(str, kept.common.get("classes", ())))
             return {
-                name: Square(
+                name: CountTable(
                     np.asarray(said[COUNTS], np.float64), Axis(classes, TRUTH), Axis(classes)
                 )
                 for name, said in kept.systems.items()
@@ -90,37 +90,45 @@ def opened(given: Any, data: Any = None) -> Any:
             )
         given = given.confusion
     if isinstance(given, ConfusionBase):
-        return {given.system: _square(given)} if given.system != UNNAMED else _square(given)
+        return (
+            {given.system: _to_count_table(given)}
+            if given.system != UNNAMED
+            else _to_count_table(given)
+        )
     if isinstance(given, ConfusionMatrices):
-        return {one.system: _square(one) for one in given}
+        return {one.system: _to_count_table(one) for one in given}
     if isinstance(given, Mapping):
         named = {
-            name: opened(one, data) if _is_to_open(one, data) else one
+            name: open_matrices(one, data) if _is_openable(one, data) else one
             for name, one in given.items()
         }
-        return {name: _only(name, one) for name, one in named.items()}
+        return {name: _single_matrix(name, one) for name, one in named.items()}
     return given
 
 
-def _is_to_open(given: Any, data: Any) -> bool:
+def _is_openable(given: Any, data: Any) -> bool:
     of_result = isinstance(given, ConfusionMatrices | Evaluation | ConfusionBase)
     return of_result or hasattr(given, "__fspath__") or (isinstance(given, str) and data is None)
 
 
-def _only(name: Any, given: Any) -> Any:
+def _single_matrix(name: Any, given: Any) -> Any:
     """The matrix of one system, which it may have under a name of its own."""
-    if isinstance(given, Mapping) and given and all(isinstance(x, Square) for x in given.values()):
+    if (
+        isinstance(given, Mapping)
+        and given
+        and all(isinstance(x, CountTable) for x in given.values())
+    ):
         if len(given) > 1:
             raise InputError(f"confusion {str(name)!r}: has several matrices, {', '.join(given)}")
         return next(iter(given.values()))
     return given
 
 
-def _square(of: ConfusionBase) -> Square:
-    return Square(of.counts, Axis(of.labels, TRUTH), Axis(of.labels))
+def _to_count_table(of: ConfusionBase) -> CountTable:
+    return CountTable(of.counts, Axis(of.labels, TRUTH), Axis(of.labels))
 
 
-def _of_file(path: str) -> Any:
+def _read_file(path: str) -> Any:
     """What a file holds: a table, a result, or arrays and dicts as JSON."""
     from calipers.data.tables import check_file, read_table
 

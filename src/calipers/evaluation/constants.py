@@ -14,7 +14,7 @@ from calipers.statistics import Moments
 if TYPE_CHECKING:
     from calipers.data import streams
     from calipers.evaluation.stream_rows import ReadBatch
-    from calipers.evaluation.sums import Sums
+    from calipers.evaluation.sums import StreamedSystems
     from calipers.measures import Measure
 
 
@@ -28,7 +28,9 @@ class Constant:
     place: int | None = None
 
 
-def lost(sample: Sums, constants: Sequence[Constant], truth: Callable[[Any], Any]) -> list[Moments]:
+def constant_losses(
+    sample: StreamedSystems, constants: Sequence[Constant], truth: Callable[[Any], Any]
+) -> list[Moments]:
     """The moments of what each of the answers loses; ``truth`` makes an array of its column, or of
     its columns."""
     from calipers.evaluation.stream_rows import ReadBatch

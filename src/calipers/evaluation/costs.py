@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.data.costs import Costs, as_costs, cost_column_name
+from calipers.data.costs import Costs, cost_column_name, to_costs
 from calipers.evaluation.default_comparison import default_comparison, pairs_if_several
 from calipers.evaluation.rows import RowSystems
 from calipers.evaluation.sample import Problem
@@ -49,7 +49,7 @@ class SystemCosts(Problem):
 
         def spent(cost: str, name: str) -> FloatArray:
             of = batch[cost]  # of a system without a name the column itself
-            column = as_costs(
+            column = to_costs(
                 of[name] if isinstance(of, Mapping) else of, cost_column_name(cost, name), rows
             )
             return np.asarray(counted(column), np.float64)
@@ -84,7 +84,7 @@ OF_ROWS = ("cost-mean", "cost-median", "cost-p95")
 OF_SYSTEMS = ("cost-total",)
 
 
-def with_costs(
+def add_costs(
     evaluation: Evaluation,
     costs: Costs,
     systems: Sequence[str],
@@ -99,35 +99,35 @@ def with_costs(
     costs = costs.by_system(systems)
     shared = weight, settings, clusters, unit
     by_name = {name: _system(costs, name, *shared) for name in systems}
-    chosen = usual(costs)
+    chosen = default_measures(costs)
     cuts = made if costs.columns else ()
     source = RowSystems(by_name, chosen, settings, ids=None, cuts=cuts)
-    return _beside(evaluation, costs, source, systems)
+    return _attach_costs(evaluation, costs, source, systems)
 
 
-def with_costs_in_batches(
+def add_streamed_costs(
     evaluation: Evaluation, given: Any, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
     """The same of costs whose columns come in batches with the rows."""
-    from calipers.evaluation.sums import Sums
+    from calipers.evaluation.sums import StreamedSystems
 
     systems, settings = columns.systems, options.settings
     costs = Costs.of(given).by_system(systems)
     if not costs.columns:
-        return with_costs(evaluation, Costs.of(given), systems, settings, None)
+        return add_costs(evaluation, Costs.of(given), systems, settings, None)
     problem = SystemCosts(tuple(systems), tuple(costs.columns), costs.numbers)
     own = replace(columns, truth=columns.truth, said=costs.columns, also=columns.needed)
-    chosen = usual(costs)
+    chosen = default_measures(costs)
     template = problem.template(own, settings)
     of = evaluation.comparison
     compared = pairs_if_several(
         tuple(template), of.baseline if of is not None else None, settings, compare=True
     )
-    source = Sums(problem, own, settings, chosen, template, memory, compared)
-    return _beside(evaluation, costs, source, systems)
+    source = StreamedSystems(problem, own, settings, chosen, template, memory, compared)
+    return _attach_costs(evaluation, costs, source, systems)
 
 
-def _beside(
+def _attach_costs(
     evaluation: Evaluation, costs: Costs, source: Any, systems: Sequence[str]
 ) -> Evaluation:
     """The evaluation with that of what its systems cost."""
@@ -147,7 +147,7 @@ def _beside(
     return replace(evaluation, costs=own, fronts=tuple(_fronts(evaluation, own, costs)))
 
 
-def usual(costs: Costs) -> list[Measure]:
+def default_measures(costs: Costs) -> list[Measure]:
     """The measures of each cost."""
     return [
         replace(parse(name, TASKS[TASK]), label=cost)
@@ -184,15 +184,15 @@ def _fronts(evaluation: Evaluation, own: Evaluation, costs: Costs) -> Iterator[P
     for cost in (*costs.columns, *costs.numbers):
         measure = next(m for m in own.sources.measures if m.label == cost)
         spent = [own.exact(name, str(measure)) for name in own.systems]
-        better = _better(compared, primary)
-        cheaper = _better(own.comparison, str(measure))
+        better = _significant_pairs(compared, primary)
+        cheaper = _significant_pairs(own.comparison, str(measure))
         if cost in costs.numbers:  # which do not vary
             by = costs.numbers[cost]
             cheaper = {(a, b) for a in by for b in by if by[a] <= by[b]}
         yield _front(qualities, spent, better & cheaper, higher, evaluation.level)
 
 
-def _better(compared: Comparison | None, measure: str) -> set[tuple[str, str]]:
+def _significant_pairs(compared: Comparison | None, measure: str) -> set[tuple[str, str]]:
     """The pairs of which tests find the first to be better by a measure."""
     found = set()
     for d in compared or ():
@@ -217,7 +217,7 @@ def _front(
         if math.isfinite(q.value) and math.isfinite(c.value)
     }
     beaten = {
-        name: [other for other, theirs in points.items() if _dominates(theirs, own)]
+        name: [other for other, theirs in points.items() if _is_dominating(theirs, own)]
         for name, own in points.items()
     }
     rows = tuple(
@@ -232,7 +232,7 @@ def _front(
     return ParetoFront(qualities[0].measure, spent[0].measure, rows, higher, level)
 
 
-def _dominates(first: tuple[float, float], second: tuple[float, float]) -> bool:
+def _is_dominating(first: tuple[float, float], second: tuple[float, float]) -> bool:
     """Whether the first is no worse by both, and better by one; more is better of both."""
     no_worse = first[0] >= second[0] and first[1] >= second[1]
     return no_worse and first != second

@@ -13,7 +13,7 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.inference import hypotheses, max_statistic, omnibus
 from calipers.inference.intervals import ROUNDING, Interval, no_interval
-from calipers.inference.max_statistic import MaxStatistic, Together
+from calipers.inference.max_statistic import MaxStatistic, MaxTProcedure
 from calipers.inference.method_limits import (
     MOST_DEALS,
     MOST_DEALT,
@@ -65,7 +65,7 @@ class DifferenceStatistics:
     ) -> DifferenceStatistics:
         """That of a reading, with its vector where it is one of so many tests, and not of none."""
         influence = reading.influence() if tests and reading.influence is not None else None
-        vector = None if influence is None else max_statistic.moved(influence, tests)
+        vector = None if influence is None else max_statistic.influence_vector(influence, tests)
         return cls(fields, procedure, vector)
 
     @property
@@ -109,7 +109,7 @@ class TestFamily:
         tails = [tail_level(self.settings.level)] * len(self.all)
         return [
             Difference(**of.fields, p_adjusted=of.fields["p"], detectable=size)
-            for of, size in zip(self.all, _detectable(self._own, tails), strict=True)
+            for of, size in zip(self.all, _minimum_detectable(self._own, tails), strict=True)
         ]
 
     @property
@@ -135,7 +135,7 @@ class TestFamily:
     def _jointly(self) -> list[Difference]:
         """P-values and intervals from one maximum."""
         tail = tail_level(self.settings.level)
-        sizes = _detectable(self._together, [tail] * len(self.all))
+        sizes = _minimum_detectable(self._together, [tail] * len(self.all))
         return [
             self._adjusted_row(replace(row, detectable=size), of)
             for row, of, size in zip(self.plain, self._together, sizes, strict=True)
@@ -145,7 +145,7 @@ class TestFamily:
         """A difference whose adjusted p-values and interval are those of a procedure."""
         better = row.higher_is_better
         inferior = hypotheses.non_inferiority(of, _margin(row), higher_is_better=better)
-        equivalent = hypotheses.equivalence(of, _margin(row))
+        equivalent = hypotheses.equivalence_result(of, _margin(row))
         row = replace(
             row,
             p_adjusted=of.p(0.0, row.alternative),
@@ -177,11 +177,11 @@ class TestFamily:
             # What rounding leaves of a spread that is none says nothing.
             errors[(errors <= ROUNDING * np.abs(values)) & (values != 0)] = math.nan
             for at in self._places:
-                errors[at] = max_statistic.floored(values[at], errors[at], units[at])
+                errors[at] = max_statistic.floored_errors(values[at], errors[at], units[at])
         return [
-            Together(
+            MaxTProcedure(
                 value=own.value,
-                method=_apart(BY_INFLUENCE if maxima.normal else BY_DEALS, own),
+                method=_independent_method(BY_INFLUENCE if maxima.normal else BY_DEALS, own),
                 name=own.name,
                 bounds=own.bounds,
                 error=own.error,
@@ -222,10 +222,10 @@ class TestFamily:
             if units <= MOST_DEALT_UNITS and units * len(self.all) * replicates <= MOST_DEALS:
                 at = None if self.baseline is None else source.systems.index(self.baseline)
                 table, weight = np.stack(there, axis=2), self._importance(units)
-                return max_statistic.dealt(table, at, replicates, settings.seed, weight)
+                return max_statistic.permuted_maxima(table, at, replicates, settings.seed, weight)
             weights = [source.importance_of(measure) for measure in self.found]
             vectors = [
-                max_statistic.kept(
+                max_statistic.sketch_vector(
                     np.nan_to_num(of[:, first] - of[:, second] - one.value)
                     * (1.0 if weight is None else weight),
                     len(self.all),
@@ -235,7 +235,7 @@ class TestFamily:
                 for one, (first, second) in zip(self.all[at], self._pairs(at), strict=True)
             ]
         parts = [of.part for of in self.all]
-        return max_statistic.by_influence(vectors, settings.seed, parts, signs.tolist())
+        return max_statistic.gaussian_maxima(vectors, settings.seed, parts, signs.tolist())
 
     def _importance(self, units: int) -> FloatArray | None:
         """What units count for by measure, where not all count once."""
@@ -259,15 +259,21 @@ class TestFamily:
         tails = _tails(np.array([row.p for row in rows]), way, self.settings.level)
         least = tail_level(self.settings.level) / max(1, np.isfinite([r.p for r in rows]).sum())
         family_wise = ADJUSTMENTS[way].controls == FAMILY_WISE
-        sizes = _detectable(family._own, tails)
+        sizes = _minimum_detectable(family._own, tails)
         made = []
         for row, own, tail, size in zip(rows, family._own, tails, sizes, strict=True):
             found = own.interval(1 - 2 * tail)
             if family_wise:
                 together = own.interval(1 - 2 * least)
-                found = _step(found, together) if row.alternative == "two-sided" else together
+                found = (
+                    _stepdown_interval(found, together)
+                    if row.alternative == "two-sided"
+                    else together
+                )
             if not found.reason:
-                found = replace(found, method=_apart(BY_STEP[way] if family_wise else BY_RATE, own))
+                found = replace(
+                    found, method=_independent_method(BY_STEP[way] if family_wise else BY_RATE, own)
+                )
             made.append(self._with_limits(replace(row, detectable=size), found))
         return made
 
@@ -333,7 +339,7 @@ class TestFamily:
         return made
 
 
-def _apart(method: str, own: Procedure) -> str:
+def _independent_method(method: str, own: Procedure) -> str:
     """What an interval beside others is called: that of independent samples says so."""
     return f"{method}, {INDEPENDENT}" if own.method.endswith(INDEPENDENT) else method
 
@@ -364,14 +370,14 @@ def _tails(p: FloatArray, way: str, level: float) -> list[float]:
     if way == "none":
         return [tail] * len(p)
     if way == "holm":
-        return [_of_step(np.delete(p, j)[np.delete(defined, j)], tail) for j in range(len(p))]
+        return [_step_tail(np.delete(p, j)[np.delete(defined, j)], tail) for j in range(len(p))]
     if way == "benjamini-hochberg":
         adjusted = ADJUSTMENTS[way].adjust(p)
         number = number / max(1, int(np.count_nonzero(adjusted <= significance_level(level))))  # type: ignore[assignment]
     return [tail / number] * len(p)
 
 
-def _of_step(others: FloatArray, tail: float) -> float:
+def _step_tail(others: FloatArray, tail: float) -> float:
     """The tail at the step that Holm's procedure comes to with these other p-values."""
     number, step = len(others) + 1, 0
     for p in np.sort(others):
@@ -381,7 +387,7 @@ def _of_step(others: FloatArray, tail: float) -> float:
     return tail / (number - step)
 
 
-def _step(step: Interval, all_together: Interval) -> Interval:
+def _stepdown_interval(step: Interval, all_together: Interval) -> Interval:
     """The limits that hold for all differences together; that next to 0 where only the step that
     Holm's procedure came to leaves 0 out."""
     if step.reason or all_together.reason:
@@ -394,7 +400,7 @@ def _step(step: Interval, all_together: Interval) -> Interval:
     return replace(step, low=low, high=high)
 
 
-def _detectable(made: Sequence[Procedure], tails: Sequence[float]) -> list[float]:
+def _minimum_detectable(made: Sequence[Procedure], tails: Sequence[float]) -> list[float]:
     """What could have been detected, by the length of the interval that leaves out so much."""
     errors = [of.error for of in made]
     widths = [of.half_width(tail) for of, tail in zip(made, tails, strict=True)]
@@ -402,7 +408,7 @@ def _detectable(made: Sequence[Procedure], tails: Sequence[float]) -> list[float
     for error, width, tail in zip(errors, widths, tails, strict=True):
         counts = error.se > 0 and math.isfinite(width)
         t = width / error.se if counts else math.nan
-        level = float(1 - 2 * max_statistic.beyond(t, error.degrees))
+        level = float(1 - 2 * max_statistic.upper_tail(t, error.degrees))
         levels.append(level if level > 0 else 1 - 2 * tail)
     # A pair that hardly differs is held to what others differ by; that is all that counts.
     usual = [min(level, _CERTAIN) for level in levels]

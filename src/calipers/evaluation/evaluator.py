@@ -12,10 +12,14 @@ from calipers.data.frequency_weights import NOTHING, RowInfo
 from calipers.evaluation.default_comparison import default_comparison, pairs_if_several
 from calipers.evaluation.finding_inputs import from_systems
 from calipers.evaluation.rows import RowSystems
-from calipers.evaluation.separate_rows import Matrices, split, with_matrix
+from calipers.evaluation.separate_rows import SeparateSystems, add_baseline_matrix, split
 from calipers.evaluation.shared import glossary, notes_on_names, provenance, requested_names
 from calipers.evaluation.slice_definitions import SliceDefinition, define_slices
-from calipers.evaluation.stored_predictions import at_thresholds, baseline_provenance, with_baseline
+from calipers.evaluation.stored_predictions import (
+    add_baseline,
+    baseline_provenance,
+    threshold_notes,
+)
 from calipers.results import Evaluation
 
 if TYPE_CHECKING:
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="SystemOutput")
 
 
-def serving(systems: Mapping[str, S], measures: Sequence[Measure]) -> dict[str, S]:
+def assign_measures(systems: Mapping[str, S], measures: Sequence[Measure]) -> dict[str, S]:
     """The systems, each of which serves these measures and draws them together."""
     for system in systems.values():
         system.check(measures)
@@ -45,7 +49,7 @@ def evaluate_rows(problem: Problem, table: Table, options: Options) -> Evaluatio
     systems, notes = problem.prepared(systems, measures)
     return evaluate_systems(
         problem,
-        serving(systems, measures),
+        assign_measures(systems, measures),
         measures,
         options,
         table=table,
@@ -77,32 +81,32 @@ def evaluate_systems(
         order, slices = table.batch.order, table.batch.slices
     systems = {name: system.in_order(order) for name, system in systems.items()}
     if apart:
-        systems, against = with_matrix(systems, options.baseline, problem.task)
+        systems, against = add_baseline_matrix(systems, options.baseline, problem.task)
         about = replace(about, ids=None)
     else:
-        systems, against = with_baseline(systems, options.baseline, problem.task, about.ids)
+        systems, against = add_baseline(systems, options.baseline, problem.task, about.ids)
     first = next(iter(systems.values()))
     made, how = define_slices(slices, options.slice_bins, first.number) if cut is None else cut
     fields: dict[str, Any] = {"problem": problem, "cuts": made, "how": how, "named": named}
     sample: RowSystems = (
-        Matrices(systems, measures, first.settings, ids=None, **fields)
+        SeparateSystems(systems, measures, first.settings, ids=None, **fields)
         if apart
         else RowSystems(systems, measures, first.settings, ids=about.ids, **fields)
     )
     evaluation = evaluate_sample(sample, options, against, notes)
     if not about.costs:
         return evaluation
-    from calipers.evaluation.costs import with_costs
+    from calipers.evaluation.costs import add_costs
 
     rows = first.settings, first.weight, first.clusters
-    return with_costs(evaluation, about.costs, here, *rows, made=made)
+    return add_costs(evaluation, about.costs, here, *rows, made=made)
 
 
 def evaluate_stream(
     problem: Problem, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
     """The evaluation of all systems on rows that come in batches."""
-    from calipers.evaluation.sums import Sums
+    from calipers.evaluation.sums import StreamedSystems
 
     check_costs(columns)
     template = problem.template(columns, options.settings)
@@ -111,10 +115,12 @@ def evaluate_stream(
     compared = pairs_if_several(
         tuple(template), options.baseline, options.settings, compare=options.compare
     )
-    sample = Sums(problem, columns, options.settings, measures, template, memory, compared)
+    sample = StreamedSystems(
+        problem, columns, options.settings, measures, template, memory, compared
+    )
     _check_stream(sample, options)
     evaluation = evaluate_sample(sample, options, options.baseline, inputs=sample.origins)
-    return with_costs_of_batches(evaluation, columns, options, memory)
+    return add_batch_costs(evaluation, columns, options, memory)
 
 
 def check_costs(columns: StreamColumns) -> None:
@@ -126,15 +132,15 @@ def check_costs(columns: StreamColumns) -> None:
         )
 
 
-def with_costs_of_batches(
+def add_batch_costs(
     evaluation: Evaluation, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
     """The evaluation with what its systems cost, if that is given."""
     if options.cost is None:
         return evaluation
-    from calipers.evaluation.costs import with_costs_in_batches
+    from calipers.evaluation.costs import add_streamed_costs
 
-    return with_costs_in_batches(evaluation, options.cost, columns, options, memory)
+    return add_streamed_costs(evaluation, options.cost, columns, options, memory)
 
 
 def _check_stream(sample: Any, options: Options) -> None:
@@ -187,7 +193,7 @@ def evaluate_sample(
             *notes,
             *problem.notes(sample, options),
             *(sample.notes if comparison is not None or not sample.rows else ()),
-            *(at_thresholds(sample.rows, baseline, against) if sample.rows else ()),
+            *(threshold_notes(sample.rows, baseline, against) if sample.rows else ()),
             *sample.row_notes(),
             *(() if slices is None else problem.slice_notes(sample)),
             *sample.slice_notes(slices, comparison),

@@ -23,7 +23,7 @@ from calipers.findings.comparisons import ComparisonResults
 from calipers.findings.confusion_cells import UNKNOWN, BinaryCells, ConfusionCells, MulticlassCells
 from calipers.findings.duplicates import RowOutputs
 from calipers.findings.multilabel import MultilabelPredictions, MultilabelRows
-from calipers.findings.order import Unordered
+from calipers.findings.order import UnorderedInfluence
 from calipers.findings.predictions import TunedThreshold
 from calipers.findings.quantiles import QuantilePredictions
 from calipers.findings.rankings import (
@@ -70,7 +70,7 @@ MOST_CLASSES = 30
 
 def from_systems(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems of which nothing but their numbers is known."""
-    return _of(sample, dict.fromkeys(sample.systems, ()), (), told)
+    return _collect_findings(sample, dict.fromkeys(sample.systems, ()), (), told)
 
 
 def from_binary(sample: Sample, told: Told) -> tuple[Finding, ...]:
@@ -91,22 +91,22 @@ def from_binary(sample: Sample, told: Told) -> tuple[Finding, ...]:
         names = next(iter(sample.template.values())).labels.names
         matrix = replace(table.at(math.inf), labels=names)
         cells = BinaryCells(matrix, sample.clusters or 0)
-    if _is_apart(sample):
-        return _of(sample, has, _classes([cells for cells, *_ in has.values()]), told)
+    if _has_separate_rows(sample):
+        return _collect_findings(sample, has, _classes([cells for cells, *_ in has.values()]), told)
     data: tuple[object, ...] = () if cells is None else (ClassSizes(cells),)
     if rows:
         truth = _positive(next(iter(rows.values())))
         said = {n: _present(one.score, one.predicted) for n, one in rows.items()}
         wrong = {n: one.predicted != truth for n, one in rows.items() if one.score is None}
         data = (*data, *_outputs(sample, visible_rows(sample), truth, said, wrong))
-    return _of(sample, has, data, told)
+    return _collect_findings(sample, has, data, told)
 
 
 def _positive(system: Any) -> Any:
     return None if system is None else system.labels.positive
 
 
-def _is_apart(sample: Sample) -> bool:
+def _has_separate_rows(sample: Sample) -> bool:
     """Whether there are several systems, each on rows of its own."""
     return sample.apart and len(sample.systems) > 1
 
@@ -133,15 +133,15 @@ def from_multiclass(sample: Sample, told: Told) -> tuple[Finding, ...]:
         matrix = sample.statistic(name, ConfusionMatrix)
         has[name] = (None if matrix is None else _cells(sample, matrix, rows.get(name)),)
     first = next((cells for (cells,) in has.values() if cells is not None), None)
-    if _is_apart(sample):
-        return _of(sample, has, _classes([cells for (cells,) in has.values()]), told)
+    if _has_separate_rows(sample):
+        return _collect_findings(sample, has, _classes([cells for (cells,) in has.values()]), told)
     data: tuple[object, ...] = (first and ClassSizes(first),)
     if rows:
         said = {n: _present(s.score, s.predicted) for n, s in rows.items()}
         wrong = {n: s.predicted != truth for n, s in rows.items() if s.score is None}
         assert truth is not None
         data = (*data, *_outputs(sample, visible_rows(sample), truth, said, wrong))
-    return _of(sample, has, data, told)
+    return _collect_findings(sample, has, data, told)
 
 
 def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> ConfusionCells:
@@ -187,7 +187,9 @@ def from_multilabel(sample: Sample, told: Told) -> tuple[Finding, ...]:
     wrong = {
         n: (one.predicted != s.truth).any(axis=1) for n, one in rows.items() if one.score is None
     }
-    return _of(sample, has, (labels, *_outputs(sample, seen, s.truth, columns, wrong)), told, seen)
+    return _collect_findings(
+        sample, has, (labels, *_outputs(sample, seen, s.truth, columns, wrong)), told, seen
+    )
 
 
 def _outputs(
@@ -217,7 +219,9 @@ def from_regression(sample: Sample, told: Told) -> tuple[Finding, ...]:
     one = next(iter(rows.values()))
     wrong = {n: s.predicted != one.truth for n, s in rows.items()}
     said = {n: [s.predicted] for n, s in rows.items()}
-    return _of(sample, has, _outputs(sample, seen, one.truth, said, wrong), told, seen)
+    return _collect_findings(
+        sample, has, _outputs(sample, seen, one.truth, said, wrong), told, seen
+    )
 
 
 def from_multioutput(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Finding, ...]:
@@ -238,7 +242,7 @@ def from_multioutput(outputs: Sequence[str], sample: Sample, told: Told) -> tupl
     wrong = {n: (s.predicted != one.truth).any(axis=1) for n, s in rows.items()}
     said = {n: [s.predicted] for n, s in rows.items()}
     whole = _outputs(sample, seen, one.truth, said, wrong)
-    return _of(sample, dict.fromkeys(rows, ()), whole, told, seen, each)
+    return _collect_findings(sample, dict.fromkeys(rows, ()), whole, told, seen, each)
 
 
 def from_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
@@ -250,7 +254,7 @@ def from_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
         n: (QuantilePredictions(s.truth, s.said, s.weight, s.clusters, seen.named),)
         for n, s in seen.systems.items()
     }
-    return _of(sample, has, (), told, seen)
+    return _collect_findings(sample, has, (), told, seen)
 
 
 #: So many points that are known by their number are written out to be dealt anew.
@@ -266,7 +270,7 @@ def from_clusterings(sample: Sample, told: Told) -> tuple[Finding, ...]:
     near = [m.plain for m in sample.measures if m.definition.reads == "distances"]
     for name, s in systems.items():
         dealt = s.truth is not None and (s.held is None or s.held.sum() <= MOST_DEALT)
-        known: list[object] = [PermutationTest(cache(partial(_dealt, s)))] if dealt else []
+        known: list[object] = [PermutationTest(cache(partial(_permutation_p, s)))] if dealt else []
         for measure in near[:1] if s.added is None else ():
             of = s.over(measure)
             if np.isfinite(of.values).all():
@@ -284,7 +288,7 @@ def from_clusterings(sample: Sample, told: Told) -> tuple[Finding, ...]:
             values.setdefault(e.measure, (d.higher_is_better, {}))[1][e.system] = e.value
     clusters = {name: len(s.names) for name, s in systems.items()}
     why = {name: bias_description(parse(name, TASKS[sample.problem.task])) for name in values}
-    return _of(sample, has, (NumbersOfClusters(clusters, values, why),), told)
+    return _collect_findings(sample, has, (NumbersOfClusters(clusters, values, why),), told)
 
 
 def from_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:
@@ -303,7 +307,7 @@ def from_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Fi
         has[name] = (
             RaterPanel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),
         )
-    return _of(sample, has, (), told)
+    return _collect_findings(sample, has, (), told)
 
 
 def _without_each(s: Any, measure: Measure, level: float) -> list[IntervalNumber]:
@@ -315,13 +319,13 @@ def _without_each(s: Any, measure: Measure, level: float) -> list[IntervalNumber
     return found
 
 
-def _dealt(s: Any) -> float:
-    from calipers.inference.independence import independence
+def _permutation_p(s: Any) -> float:
+    from calipers.inference.independence import independence_test
 
     truth, cluster = s.truth, s.cluster
     if s.held is not None:
         truth, cluster = (np.repeat(of, s.held.astype(np.int64)) for of in (truth, cluster))
-    return independence(truth, cluster, s.settings.resamples, s.settings.seed)
+    return independence_test(truth, cluster, s.settings.resamples, s.settings.seed)
 
 
 def from_runs(
@@ -334,17 +338,19 @@ def from_runs(
     """Of runs: ``spelling`` of a run and ``"documents"`` or ``"topics"`` says how ids that match
     none differ from those that would."""
     ranked = {
-        name: _ranked(scores, one, runs[name].unjudged_topics, partial(spelling, name))
+        name: _run_statistics(scores, one, runs[name].unjudged_topics, partial(spelling, name))
         for name, one in rankings.items()
         if name in runs  # of a system of another day the rest was told then
     }
-    before = {n: _ranked(scores, r, 0, lambda _: "") for n, r in rankings.items() if n not in runs}
+    before = {
+        n: _run_statistics(scores, r, 0, lambda _: "") for n, r in rankings.items() if n not in runs
+    }
     whole: list[object] = []
     if ranked and not any(m.parameters.get("judged_only") for m in scores.measures):
         whole.append(
             RunStatisticsByName({**ranked, **before}, parse(f"Judged@{TOP}", TASKS["retrieval"]))
         )
-    return _of_topics(scores, told, ranked, whole)
+    return _topic_findings(scores, told, ranked, whole)
 
 
 def from_rankings(
@@ -355,30 +361,30 @@ def from_rankings(
     said: Mapping[str, npt.NDArray[Any]],
 ) -> tuple[Finding, ...]:
     """Of systems whose scores order the rows of each group, every one of which has a grade."""
-    ranked = {name: _ranked(scores, one, 0, lambda _: "") for name, one in rankings.items()}
+    ranked = {name: _run_statistics(scores, one, 0, lambda _: "") for name, one in rankings.items()}
     one = next(iter(rankings.values()))
     graded = GradedGroups(one if scores.kept is None else one.take(scores.kept))
     outputs = RowOutputs(truth, {name: [x] for name, x in said.items()}, {}, clustered=True)
-    return _of_topics(scores, told, ranked, [graded, outputs])
+    return _topic_findings(scores, told, ranked, [graded, outputs])
 
 
-def _ranked(
+def _run_statistics(
     scores: TopicScores, one: JudgedRankings, unjudged: int, spelling: Callable[[str], str]
 ) -> RunStatistics:
     """What findings look at in the rankings of a system."""
     looking = [m for m in scores.measures if m.needs_order]
     by_id = bool(looking) and all(m.parameters.get("ties", "id") == "id" for m in looking)
     return RunStatistics(
-        one, unjudged, spelling, partial(_over_ties, _leading(scores), one, scores), by_id
+        one, unjudged, spelling, partial(_tie_range, _leading_measure(scores), one, scores), by_id
     )
 
 
-def _leading(scores: TopicScores) -> Measure | None:
+def _leading_measure(scores: TopicScores) -> Measure | None:
     """The first measure that is a mean over topics, of which one can be better than another."""
     return next((m for m in scores.measures if _is_mean(m)), None)
 
 
-def _of_topics(
+def _topic_findings(
     scores: TopicScores, told: Told, ranked: Mapping[str, RunStatistics], more: list[object]
 ) -> tuple[Finding, ...]:
     """Of values per topic, and of the rankings that they are of."""
@@ -391,7 +397,7 @@ def _of_topics(
         TopicEstimates(tuple(estimates), size, unit),
         ComparisonResults(comparison, slices),
     ]
-    leading = _leading(scores)
+    leading = _leading_measure(scores)
     if leading is not None:
         values = dict(zip(scores.systems, scores.table_of(leading).T, strict=True))
         # A topic decides by Student's t of independent ones.
@@ -408,7 +414,7 @@ def _is_mean(measure: Measure) -> bool:
     return d.higher_is_better is not None and d.summary == "mean" and d.interval != "none"
 
 
-def _over_ties(
+def _tie_range(
     measure: Measure | None, of: JudgedRankings, scores: TopicScores
 ) -> tuple[str, float, float] | None:
     """The lowest and the highest mean that the order of tied documents can make, where that is
@@ -425,7 +431,7 @@ def _over_ties(
     return str(measure), worst, best
 
 
-def _of(
+def _collect_findings(
     sample: Sample,
     has: Mapping[str, tuple[Any, ...]],
     data: tuple[object, ...],
@@ -456,7 +462,7 @@ def _of(
         return Subject(
             system,
             settings.level,
-            (*has[system], *_neighbours(sample, system)),
+            (*has[system], *_unordered_influence(sample, system)),
             shown,
             cache(estimate),
             inference,
@@ -490,7 +496,7 @@ def _of(
     return findings.find_all([replace(subjects[0], name=None, has=data), *subjects, whole])
 
 
-def _neighbours(sample: Sample, system: str) -> tuple[Unordered, ...]:
+def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluence, ...]:
     """How rows move the first measure, where nobody said in which order they stand or what they
     come from; nothing of rows that are sorted by what is true or said of them."""
     task, ids = sample.problem.task, getattr(sample, "ids", None)
@@ -503,11 +509,15 @@ def _neighbours(sample: Sample, system: str) -> tuple[Unordered, ...]:
     for measure in sample.measures:
         reading = some.reading(measure)
         if reading.influence is not None and math.isfinite(reading.value):
-            return (Unordered(str(measure), partial(_moved, reading, some.number), s.number),)
+            return (
+                UnorderedInfluence(
+                    str(measure), partial(_finite_influence, reading, some.number), s.number
+                ),
+            )
     return ()
 
 
-def _moved(reading: PointEstimate, rows: int) -> FloatArray | None:
+def _finite_influence(reading: PointEstimate, rows: int) -> FloatArray | None:
     """How much each row moves a value, where that is known."""
     found = None if reading.influence is None else reading.influence()
     if found is None or len(found.column) != rows:

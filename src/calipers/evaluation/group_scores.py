@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.curves.ranking_curves import CutoffCurves, at_ranks
-from calipers.data.arrays import as_numbers, take_rows
+from calipers.curves.ranking_curves import CutoffCurves, measures_by_rank
+from calipers.data.arrays import take_rows, to_numbers
 from calipers.data.columns import MISSING, drop_incomplete, incomplete_rows
-from calipers.data.costs import Costs, as_costs, cost_column_name
+from calipers.data.costs import Costs, cost_column_name, to_costs
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows, known_of_groups
 from calipers.engines.accumulators import RowTable
@@ -22,7 +22,7 @@ from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.shared import Statistics, column_name
 from calipers.evaluation.slice_definitions import define_slices
 from calipers.evaluation.stored_predictions import Common
-from calipers.evaluation.stream_columns import StreamColumns, files_of
+from calipers.evaluation.stream_columns import StreamColumns, file_origins
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.evaluation.topic_slices import slice_topics
 from calipers.measures import Measure
@@ -70,7 +70,7 @@ def score_groups(
     return replace(made, constant=constant)
 
 
-def drawn(measures: Sequence[Measure]) -> Measure | None:
+def select_curve_measure(measures: Sequence[Measure]) -> Measure | None:
     """The measure that is drawn at each rank: the first with a cutoff of which a mean is shown, and
     it is known what equal scores get."""
     for measure in measures:
@@ -80,7 +80,7 @@ def drawn(measures: Sequence[Measure]) -> Measure | None:
     return None
 
 
-def curves_of(
+def make_curves(
     source: TopicScores,
     measure: Measure | None,
     values: Callable[[str | None], FloatArray],
@@ -146,7 +146,8 @@ class _GroupScores(Mergeable):
             return replace(self if self.groups else other, missing=missing)
         reasons = {
             name: tuple(
-                _reasons(one, two, size) for one, two in zip(of, other.reasons[name], strict=True)
+                _merge_reasons(one, two, size)
+                for one, two in zip(of, other.reasons[name], strict=True)
             )
             for name, of in self.reasons.items()
         }
@@ -198,7 +199,7 @@ class _GroupScores(Mergeable):
         )
 
 
-def _reasons(one: Mapping[str, Any], two: Mapping[str, Any], size: int) -> dict[str, Any]:
+def _merge_reasons(one: Mapping[str, Any], two: Mapping[str, Any], size: int) -> dict[str, Any]:
     found = dict(one)
     for why, groups in two.items():
         found[why] = np.concatenate([found.get(why, groups[:0]), groups + size])
@@ -239,7 +240,7 @@ class _MeasureGroups:
         rows = RankingRows.read(named["group"], named["truth"])
         ranked = {}
         for name, column in (score if isinstance(score, dict) else {UNNAMED: score}).items():
-            own = as_numbers(column, column_name("score", name)).astype(np.float64)
+            own = to_numbers(column, column_name("score", name)).astype(np.float64)
             ranked[name] = JudgedRankings(**rows.arrays(own), averaged=True)
         made = score_groups(rows.groups, ranked, list(self.measures), self.settings, zero=self.zero)
         assert made.constant is not None
@@ -250,11 +251,11 @@ class _MeasureGroups:
         beside = {
             **{f"slice {name}": (of, f"slice {name!r}") for name, of in named["slices"].items()},
             **{
-                what: (as_numbers(named[what], what) if what == "weight" else named[what], what)
+                what: (to_numbers(named[what], what) if what == "weight" else named[what], what)
                 for what in self.known
             },
             **{
-                cost_column_name(cost, name): (as_costs(of, what, len(rows.group)), what)
+                cost_column_name(cost, name): (to_costs(of, what, len(rows.group)), what)
                 for cost, by in named["cost"].items()
                 for name, of in by.items()
                 for what in (cost_column_name(cost, name),)
@@ -269,7 +270,7 @@ class _MeasureGroups:
 
     def _complete(self, batch: Batch) -> tuple[dict[str, Any], MissingCounts]:
         """The columns by what they are, without rows of which a value is missing."""
-        columns = {name: _plain(of) for name, of in batch.columns.items()}
+        columns = {name: _decode_dictionary(of) for name, of in batch.columns.items()}
         of_systems = {name: columns[column] for name, column in self.score.items()}
         named = {
             "group": columns[self.group],
@@ -291,7 +292,7 @@ class _MeasureGroups:
         return made, MissingCounts(batch.rows, batch.rows - len(left), by)
 
 
-def _plain(column: pa.Array) -> pa.Array:
+def _decode_dictionary(column: pa.Array) -> pa.Array:
     """Without a dictionary, which other batches have not."""
     import pyarrow.types as of_type
 
@@ -319,7 +320,7 @@ def rank_distributed(
     columns, one, costs = _columns(data, named, options)
     assert isinstance(columns.truth, str)
     group, score = one["group"][UNNAMED], one["score"]
-    at, number = drawn(measures) if options.curves else None, len(measures)
+    at, number = select_curve_measure(measures) if options.curves else None, len(measures)
     rel = conventions["rel"]
     work = _MeasureGroups(
         group,
@@ -328,7 +329,7 @@ def rank_distributed(
         {what: one[what][UNNAMED] for what in _KNOWN if one[what]},
         costs.columns,
         tuple(columns.of_slices),
-        (*measures, *(() if at is None else at_ranks(at))),
+        (*measures, *(() if at is None else measures_by_rank(at))),
         settings,
         rel,
         options.missing == "drop",
@@ -355,7 +356,7 @@ def rank_distributed(
     return source.evaluation(
         "ranking",
         {**conventions, "engine": rows.kind},
-        files_of(rows),
+        file_origins(rows),
         comparison=default_comparison(
             source, baseline, settings, options.primary, compare=options.compare
         ),
@@ -363,7 +364,7 @@ def rank_distributed(
         slices=slice_topics(source, made),
         costs=Costs(spent, costs.numbers),
         cut_by=made,
-        curves=curves_of(source, at, partial(_at_ranks, found, number), zero=zero),
+        curves=make_curves(source, at, partial(_rank_values, found, number), zero=zero),
     )
 
 
@@ -384,7 +385,7 @@ def _columns(
     )
     if not isinstance(columns.truth, str):
         raise InputError(f"truth: takes one column, and {named['truth']!r} stands for several")
-    one = {what: _one(columns, what) for what in said}
+    one = {what: _single_columns(columns, what) for what in said}
     for what in ("group", *_KNOWN):
         if one[what] and UNNAMED not in one[what]:
             raise InputError(f"{what}: has a value for each group, expected the name of one column")
@@ -395,13 +396,13 @@ def _columns(
     return columns, one, costs.by_system(tuple(one["score"]))
 
 
-def _at_ranks(found: _GroupScores, number: int, system: str | None) -> FloatArray:
+def _rank_values(found: _GroupScores, number: int, system: str | None) -> FloatArray:
     """The value of each group at each rank, which stand behind those of so many measures."""
     of = found.constant if system is None else found.values[system]
     return of[found.order, number:]
 
 
-def _one(columns: StreamColumns, kind: str) -> dict[str, str]:
+def _single_columns(columns: StreamColumns, kind: str) -> dict[str, str]:
     """The column of each system, of which there is one."""
     found = {}
     for name, column in columns.said.get(kind, {}).items():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calipers.data.arrays import table_of
+from calipers.data.arrays import to_matrix
 from calipers.data.binary_labels import find_positive_class
 from calipers.data.class_labels import (
     EncodedLabels,
@@ -37,14 +37,14 @@ def are_estimators(given: Any) -> bool:
 
 def named_estimators(given: Any) -> dict[str, Any]:
     """Models by name: that of the class where there is one alone."""
-    named = given if isinstance(given, Mapping) else {_called(given): given}
+    named = given if isinstance(given, Mapping) else {_model_name(given): given}
     for name, one in named.items():
         if isinstance(one, type):
             raise InputError(f"{name}: is a class, expected a fitted model of it")
     return {str(name): one for name, one in named.items()}
 
 
-def _called(estimator: Any) -> str:
+def _model_name(estimator: Any) -> str:
     """What a model is called: of a search its best one, of a pipeline its last step."""
     while True:
         inner = getattr(estimator, "best_estimator_", None)
@@ -57,7 +57,7 @@ def _called(estimator: Any) -> str:
         estimator = inner
 
 
-def check_given(given: Any, features: Any, target: Any, other: Mapping[str, Any]) -> None:
+def check_inputs(given: Any, features: Any, target: Any, other: Mapping[str, Any]) -> None:
     """That there is what a model needs, of as many rows, and nothing in the place of what it
     says."""
     if not are_estimators(given):
@@ -128,7 +128,7 @@ def predict_classes(
     labels stand too where these are not those of the highest one, unless there is a threshold."""
     if target is None and not are_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
-    check_given(truth, predicted, target, {"score": score, "probability": probability})
+    check_inputs(truth, predicted, target, {"score": score, "probability": probability})
     given, features, cut = truth, predicted, threshold is not None
     made: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
     known: dict[str, None] = {}
@@ -139,9 +139,9 @@ def predict_classes(
         table = _table(model, "predict_proba", features)
         if table is not None:
             # Of several classes by name: a dict of plain columns would be one of classes.
-            one = None if len(names) > 2 and _several(target) else positive
+            one = None if len(names) > 2 and _is_multiclass(target) else positive
             made["probability"][name] = positive_column(table, names, one)
-            if labels is not None and not _highest(table, model, labels):
+            if labels is not None and not _is_argmax(table, model, labels):
                 made["predicted"][name] = labels
             continue
         table = _table(model, "decision_function", features)
@@ -155,7 +155,7 @@ def predict_classes(
     return ModelOutputs(target, predicted, score, probability, tuple(sort_labels(known)))
 
 
-def _several(target: Any) -> bool:
+def _is_multiclass(target: Any) -> bool:
     """Whether rows are of more than two classes, or nobody knows yet."""
     try:
         return isinstance(target, str) or len(encode_labels(target, "y").labels) > 2
@@ -177,10 +177,10 @@ def positive_column(table: Any, names: Sequence[str], positive: Any) -> Any:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim == 1:
-        second = positive is None or len(names) != 2 or _place(names, positive) == 1
+        second = positive is None or len(names) != 2 or _positive_index(names, positive) == 1
         return values if second else -values
     if positive is not None and names:
-        return values[:, _place(names, positive)]
+        return values[:, _positive_index(names, positive)]
     if len(names) == 2 and (place := find_positive_class(names)) is not None:
         return values[:, place]
     if len(names) != values.shape[1]:
@@ -188,7 +188,7 @@ def positive_column(table: Any, names: Sequence[str], positive: Any) -> Any:
     return {name: values[:, place] for place, name in enumerate(names)}
 
 
-def _place(names: Sequence[str], positive: Any) -> int:
+def _positive_index(names: Sequence[str], positive: Any) -> int:
     place = find_label(label_index(names), label_name(positive))
     if place is None:
         plain = isinstance(positive, str | int | float | np.generic)
@@ -211,7 +211,7 @@ def _labels(model: Any, features: Any) -> Any:
     return None if ask is None else ask(features)
 
 
-def _highest(table: Any, model: Any, labels: Any) -> bool:
+def _is_argmax(table: Any, model: Any, labels: Any) -> bool:
     """Whether the labels are those of the highest probability; of equals, any will do."""
     known, values = getattr(model, "classes_", None), np.asarray(table)
     if known is None or values.ndim != 2 or values.shape[1] != len(known):
@@ -232,22 +232,22 @@ def predict_labels(
     not those of 0.5 and more, unless there is a threshold."""
     if target is None and not are_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
-    check_given(truth, predicted, target, {"score": score, "probability": probability})
+    check_inputs(truth, predicted, target, {"score": score, "probability": probability})
     given, features = truth, predicted
     made: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
     for name, model in named_estimators(given).items():
-        labels = None if threshold is not None else _dense(_labels(model, features))
+        labels = None if threshold is not None else _to_dense(_labels(model, features))
         shares, scores = _label_shares(model, features), None
         if shares is not None:
             made["probability"][name] = shares
-            if labels is not None and _at_half(shares, labels):
+            if labels is not None and _is_half_threshold(shares, labels):
                 continue
         else:
             scores = _scores(model, features)
         if scores is not None:
             made["score"][name] = scores
         if labels is None and shares is None and scores is None:
-            labels = _dense(_labels(model, features))
+            labels = _to_dense(_labels(model, features))
         if labels is not None:
             made["predicted"][name] = labels
     predicted, score, probability = (columns or None for columns in made.values())
@@ -263,7 +263,7 @@ def _label_shares(model: Any, features: Any) -> Any:
         return None
     made = ask(features)
     if not isinstance(made, list):
-        return table_of(made, "predict_proba")
+        return to_matrix(made, "predict_proba")
     known = getattr(model, "classes_", None)
     if not isinstance(known, list) or len(known) != len(made):
         known = [(0, 1)] * len(made)
@@ -277,15 +277,15 @@ def _label_shares(model: Any, features: Any) -> Any:
 
 def _scores(model: Any, features: Any) -> Any:
     ask = getattr(model, "decision_function", None)
-    return None if ask is None else table_of(ask(features), "decision_function")
+    return None if ask is None else to_matrix(ask(features), "decision_function")
 
 
-def _dense(labels: Any) -> Any:
+def _to_dense(labels: Any) -> Any:
     """Labels as an array, where they are a sparse one."""
     return labels.toarray() if hasattr(labels, "toarray") else labels
 
 
-def _at_half(shares: Any, labels: Any) -> bool:
+def _is_half_threshold(shares: Any, labels: Any) -> bool:
     """Whether the labels are those of 0.5 and more."""
     called = np.asarray(labels)
     return called.shape == shares.shape and bool(((shares >= 0.5) == (called == 1)).all())

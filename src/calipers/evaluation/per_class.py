@@ -32,7 +32,7 @@ MOST_SUMS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class EachTables(LazySequence[LabelTable]):
+class LazyClassTables(LazySequence[LabelTable]):
     """The tables of the classes or labels of systems, computed when one is first looked at: of rows
     in batches that takes passes of their own."""
 
@@ -60,7 +60,7 @@ class EachTables(LazySequence[LabelTable]):
         sample, own = self.sample, self.sample.settings
         few = self.kind == "class" and sample.number * len(self.names) <= MOST_RESAMPLED
         measures = measures_of_each(sample, name, self.names)
-        each = of_each(sample, name, self.names)
+        each = evaluate_classes(sample, name, self.names)
         settings = own if few or own.interval == "none" else replace(own, interval="analytic")
         sums = (sample.clusters or 0) * len(each.systems) * len(self.names) * len(measures)
         if not sample.rows and sums > MOST_SUMS:
@@ -99,7 +99,7 @@ def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[M
     ]
 
 
-def of_each(sample: Sample, name: str, labels: Sequence[str]) -> Sample:
+def evaluate_classes(sample: Sample, name: str, labels: Sequence[str]) -> Sample:
     """The system, and those that serve as much, of which all is asked that is shown of each."""
     measures = measures_of_each(sample, name, labels)
     alike = [n for n in sample.systems if measures_of_each(sample, n, labels) == measures]

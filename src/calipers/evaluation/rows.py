@@ -18,7 +18,7 @@ from calipers.progress import track
 
 if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
-    from calipers.inference.serial import Looked
+    from calipers.inference.serial import DependenceResult
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Comparison, Estimate, Slices, StoredPredictions
@@ -41,7 +41,7 @@ class RowSystems(Sample):
     how: Sequence[str] = ()
     #: What a row is called.
     named: Callable[[int], str] = str
-    _serial: list[Looked] = field(default_factory=list)
+    _serial: list[DependenceResult] = field(default_factory=list)
 
     @property
     def rows(self) -> Mapping[str, Any]:  # type: ignore[override]
@@ -99,7 +99,7 @@ class RowSystems(Sample):
             if reading.order is not None:
                 from calipers.inference import serial
 
-                self._serial.append(serial.Looked.at(name, str(measure), reading))
+                self._serial.append(serial.DependenceResult.at(name, str(measure), reading))
             yield self.estimate(name, measure, reading)
 
     def differences(
@@ -168,7 +168,7 @@ class RowSystems(Sample):
             from calipers.inference import serial
 
             apart = table - table.mean(axis=1, keepdims=True)
-            if any(serial.of_rows(order, x - x.mean()) for x in apart.T):
+            if any(serial.row_dependence(order, x - x.mean()) for x in apart.T):
                 return None
         return np.asarray(table[~np.isnan(table).any(axis=1)])
 

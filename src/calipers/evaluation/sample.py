@@ -3,8 +3,8 @@
 A :class:`Problem` says how systems are made of rows and what an evaluation has beside their
 estimates. A number and how it varies is known in one of two ways: from the rows
 (:class:`~calipers.evaluation.rows.RowSystems`), or from what batches of rows add up to
-(:class:`~calipers.evaluation.sums.Sums`). Everything around it, such as estimates, differences,
-findings and slices, is asked of a :class:`Sample`.
+(:class:`~calipers.evaluation.sums.StreamedSystems`). Everything around it, such as estimates,
+differences, findings and slices, is asked of a :class:`Sample`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.evaluation.batch import blank
+from calipers.evaluation.batch import constant_batch
 from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.shared import select_measures
 from calipers.evaluation.slice_definitions import SliceDefinition
@@ -127,7 +127,7 @@ class Problem:
             raise InputError(
                 f"engine={columns.stream.kind!r}: {self.task} takes all rows in memory"
             )
-        return self.systems(blank(columns, np.zeros(2)), settings)
+        return self.systems(constant_batch(columns, np.zeros(2)), settings)
 
     def check_stream(self, systems: Mapping[str, Any], measures: Sequence[Measure]) -> None:
         """That the measures can be had of rows in batches."""
@@ -138,7 +138,7 @@ class Problem:
     looks_at_rows: ClassVar[bool] = False
 
     def look(self, built: Any, level: int = 0) -> Any:
-        """What is kept of the rows of a batch, at a level of :class:`LookedAt` at least."""
+        """What is kept of the rows of a batch, at a level of :class:`SampledRows` at least."""
         return keep_some(built, level)
 
     @staticmethod

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from calipers.curves.score_curves import ScoreCurves, most_frequent, rates_of, series_name
-from calipers.evaluation.per_class import MOST_CLASSES, of_each
+from calipers.curves.score_curves import ScoreCurves, most_frequent, roc_rates, series_name
+from calipers.evaluation.per_class import MOST_CLASSES, evaluate_classes
 from calipers.measures import parse
 
 if TYPE_CHECKING:
@@ -40,13 +40,15 @@ def curves_of_sums(
         for label in labels
         if again or sample.table(name, label) is not None
     ]
-    of_labels = (_Counted(sample, name, drawn) for name, one in systems if one.score is None)
-    bare = [one for one in of_labels if again or sample.known(one.name, rates_of(labels[0])[0])]
+    of_labels = (
+        _LabelOnlySystem(sample, name, drawn) for name, one in systems if one.score is None
+    )
+    bare = [one for one in of_labels if again or sample.known(one.name, roc_rates(labels[0])[0])]
     if not (pairs or bare):
         return ()
     series = {series_name(label): share for label, share in often.items()}
     return ScoreCurves(
-        lambda: _scored(sample, pairs, drawn, often),
+        lambda: _score_data(sample, pairs, drawn, often),
         points_of_labels((one, labels) for one in bare),
         {} if shares is None else series,
     )
@@ -70,7 +72,7 @@ def _point(system: Any, label: str | None) -> Curve:
     return roc_point(system, label)
 
 
-def _scored(
+def _score_data(
     sample: Any,
     pairs: Sequence[tuple[str, str | None]],
     drawn: Sequence[str | None],
@@ -86,7 +88,7 @@ def _scored(
             area = parse("AUC", "scores")
             other = sample.also([name], [replace(area, label=label) for label in drawn])
         else:  # which tables of the classes take as well
-            other = of_each(sample, name, [label for label in often if label is not None])
+            other = evaluate_classes(sample, name, [label for label in often if label is not None])
         tables |= {(name, label): other.table(name, label) for label in drawn}
     weighted = sample.weighted or sample.clusters is not None
     # Rows that weigh differently or come in clusters cannot be drawn from a table.
@@ -118,7 +120,7 @@ def _scored(
 
 
 @dataclass(frozen=True, eq=False)
-class _Counted:
+class _LabelOnlySystem:
     """A system of a stream that predicts labels alone, as its points in the ROC plane take it."""
 
     sample: Any
@@ -135,7 +137,7 @@ class _Counted:
     def reading(self, measure: Measure) -> PointEstimate:
         """A rate, which follows from the counts of rows that come by themselves, and takes passes
         of its own else."""
-        rates = [rate for label in self.labels for rate in rates_of(label)]
+        rates = [rate for label in self.labels for rate in roc_rates(label)]
         sample = self.sample.also([self.name], rates)
         made: PointEstimate = sample.reading(self.name, measure)
         return made

@@ -13,11 +13,11 @@ from calipers.data.errors import FileError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.rows import RowSystems
 from calipers.evaluation.stored_predictions import MATRICES, StoredSystem
-from calipers.inference.two_samples import INDEPENDENT, independent
+from calipers.inference.two_samples import INDEPENDENT, independent_difference
 from calipers.results import StoredPredictions
 
 if TYPE_CHECKING:
-    from calipers.data.confusion_matrices import Systems
+    from calipers.data.confusion_matrices import SystemIndex
     from calipers.evaluation.stored_predictions import Baseline
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
@@ -42,7 +42,7 @@ _APART = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, eq=False)
-class Matrices(RowSystems):
+class SeparateSystems(RowSystems):
     """Systems on rows of their own."""
 
     apart: ClassVar[bool] = True
@@ -65,7 +65,7 @@ class Matrices(RowSystems):
             places = names.index(pair[0]), names.index(pair[1])
             for measure in self.directed:
                 first, second = (under[name].reading(measure) for name in pair)
-                yield pair, measure, independent(first, second, sizes, places)
+                yield pair, measure, independent_difference(first, second, sizes, places)
 
     def values_of(self, measure: Measure) -> None:
         """Systems have no rows in common."""
@@ -79,11 +79,11 @@ class Matrices(RowSystems):
             MATRICES,
             len(systems),
             {name: {COUNTS: s.counts.matrix.counts.tolist()} for name, s in self.by_name.items()},
-            common=_common(systems[0]),
+            common=_common_names(systems[0]),
         )
 
 
-def split(systems: Mapping[str, S], of: Systems, repeats: RowRepeats) -> dict[str, S]:
+def split(systems: Mapping[str, S], of: SystemIndex, repeats: RowRepeats) -> dict[str, S]:
     """The one system on the rows of all matrices as one for each matrix."""
     if len(of.names) == 1:
         return dict(systems)
@@ -95,7 +95,7 @@ def split(systems: Mapping[str, S], of: Systems, repeats: RowRepeats) -> dict[st
     }
 
 
-def _common(like: Any) -> dict[str, Any]:
+def _common_names(like: Any) -> dict[str, Any]:
     """What the classes are called."""
     names = like.labels.names if hasattr(like, "labels") else like.problem.names
     return {"classes": list(names)}
@@ -106,7 +106,7 @@ def is_of_matrices(kept: StoredPredictions | None) -> bool:
     return kept is not None and kept.unit == MATRICES
 
 
-def with_matrix(
+def add_baseline_matrix(
     systems: Mapping[str, Any], baseline: Baseline, task: str
 ) -> tuple[dict[str, Any], str | None]:
     """The systems, with that of another day if the baseline is such; and the baseline's name."""
@@ -120,12 +120,15 @@ def with_matrix(
             "the rows of both, or the matrices"
         )
     like = next(iter(systems.values()))
-    return {**systems, found.name: recalled(found.name, found.said, found.kept, like)}, found.name
+    return {
+        **systems,
+        found.name: restore_system(found.name, found.said, found.kept, like),
+    }, found.name
 
 
-def recalled(name: str, said: Mapping[str, Any], kept: StoredPredictions, like: S) -> S:
+def restore_system(name: str, said: Mapping[str, Any], kept: StoredPredictions, like: S) -> S:
     """A system of which the counts were kept, as one of the classes of another."""
-    now = _common(like)["classes"]
+    now = _common_names(like)["classes"]
     then, counts = kept.common.get("classes"), np.asarray(said.get(COUNTS, ()), np.float64)
     if not isinstance(then, list) or sorted(map(str, then)) != sorted(now):
         raise FileError(f"{name}: the classes were {then}, now {now}")
@@ -139,7 +142,7 @@ def recalled(name: str, said: Mapping[str, Any], kept: StoredPredictions, like: 
     return like.of_answers(name, truth, predicted)
 
 
-def of_kept(
+def restore_systems(
     kept: Sequence[tuple[str, Mapping[str, Any], StoredPredictions]],
     positive: str | None,
     settings: Settings,
@@ -161,4 +164,4 @@ def of_kept(
         if len(names) != 2:
             raise FileError("what was kept is damaged: it is not of two classes")
         like = Binary("", BinaryLabels((names[0], names[1]), np.zeros(0, bool)), None, settings)
-    return {name: recalled(name, said, own, like) for name, said, own in kept}
+    return {name: restore_system(name, said, own, like) for name, said, own in kept}

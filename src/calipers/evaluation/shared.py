@@ -69,7 +69,7 @@ class ComparisonSource(Protocol):
         not differ: their means are those of the systems. None where they are too many."""
 
 
-def as_clusters(values: Any, weight: FloatArray | None, repeats: RowRepeats) -> ClusterIndex | None:
+def to_clusters(values: Any, weight: FloatArray | None, repeats: RowRepeats) -> ClusterIndex | None:
     """The clusters that a column names, checked; None where every row is one of its own, which is
     to say that rows are independent."""
     from calipers.inference.clusters import ClusterIndex
@@ -80,7 +80,7 @@ def as_clusters(values: Any, weight: FloatArray | None, repeats: RowRepeats) -> 
     return None if clusters.size == len(clusters.code) > 1 else clusters
 
 
-def as_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
+def to_time_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
     """The order of rows in time that a column gives, checked; None where there is none."""
     if values is None:
         return None
@@ -115,7 +115,7 @@ def expand_defaults(asked: MeasureNames | None, default: Sequence[str]) -> list[
 _OF_PREVALENCE = ("precision", "NPV")
 
 
-def at_prevalence(asked: Sequence[str | Measure], prevalence: float) -> list[str | Measure]:
+def set_prevalence(asked: Sequence[str | Measure], prevalence: float) -> list[str | Measure]:
     """Measures where the share of positives is another: those of PPV and NPV that are named are
     those there, and where neither is, both are added."""
     share = check_finite(prevalence, "prevalence", "a share of rows")
@@ -124,12 +124,12 @@ def at_prevalence(asked: Sequence[str | Measure], prevalence: float) -> list[str
             f"prevalence is {format_value(prevalence)}, expected a share between 0 and 1"
         )
     there = f"@prevalence={share}"
-    named = [isinstance(n, str) and n != DEFAULT and _depends(n) for n in asked]
+    named = [isinstance(n, str) and n != DEFAULT and _is_prevalence_dependent(n) for n in asked]
     made = [f"{n}{there}" if own else n for n, own in zip(asked, named, strict=True)]
     return made if any(named) else [*made, *(f"{name}{there}" for name in _OF_PREVALENCE)]
 
 
-def _depends(name: str) -> bool:
+def _is_prevalence_dependent(name: str) -> bool:
     return str(parse(name, TASKS["classification"])) in _OF_PREVALENCE
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.caching import cached_property
-from calipers.data.arrays import as_numbers, check_length, missing_mask, take_rows
+from calipers.data.arrays import check_length, missing_mask, take_rows, to_numbers
 from calipers.data.class_labels import EncodedLabels, encode_labels
 from calipers.data.errors import InputError, did_you_mean, format_value
 
@@ -57,7 +57,7 @@ def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
     if isinstance(slices, str):
         slices = [slices]
     if isinstance(slices, Mapping):
-        return {str(name): _parts(str(name), given) for name, given in slices.items()}
+        return {str(name): _columns_by_name(str(name), given) for name, given in slices.items()}
     if not isinstance(slices, list | tuple) or not all(isinstance(name, str) for name in slices):
         raise InputError("slices: expected a dict of columns by name, or names of columns of data=")
     return {name: {part: part for part in _split(name)} for name in slices}
@@ -84,10 +84,10 @@ def define_slices(
     for name, columns in slices.items():
         found = []
         for part, column in columns.items():
-            cut, note = _cut(part, column, rows, bins.get(part), unit)
+            cut, note = _slice_column(part, column, rows, bins.get(part), unit)
             found.append(cut)
             notes += note
-        cut = _crossed(name, found) if len(found) > 1 else found[0]
+        cut = _cross_columns(name, found) if len(found) > 1 else found[0]
         if len(cut.names) > MOST_SLICES:
             raise InputError(too_many(name, len(cut.names)))
         made.append(cut)
@@ -102,7 +102,7 @@ def too_many(name: str, number: int, about: str = "") -> str:
     )
 
 
-def _parts(name: str, given: Any) -> dict[str, Any]:
+def _columns_by_name(name: str, given: Any) -> dict[str, Any]:
     """The columns that are to be crossed, or the one, by name."""
     parts = _split(name)
     if isinstance(given, tuple) and len(parts) > 1:
@@ -119,7 +119,7 @@ def _split(name: str) -> list[str]:
     return [part.strip() for part in name.split("*")]
 
 
-def _cut(
+def _slice_column(
     name: str, column: Any, rows: int, bins: Sequence[float] | None, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """The slices of one column, that of the rows without a value among them, and how its numbers
@@ -137,8 +137,8 @@ def _cut(
         values = encode_labels(take_rows(column, np.flatnonzero(~absent)), what)
     if absent is None:
         check_length(values.codes, rows, what)
-        return _binned(name, values, bins, unit)
-    cut, note = _binned(name, values, bins, unit)
+        return _bin_column(name, values, bins, unit)
+    cut, note = _bin_column(name, values, bins, unit)
     if NO_VALUE in cut.names:
         raise InputError(
             f"{what}: some {unit} have no value and some have {NO_VALUE!r}; expected another name"
@@ -148,7 +148,7 @@ def _cut(
     return SliceDefinition(name, (*cut.names, NO_VALUE), codes), note
 
 
-def _binned(
+def _bin_column(
     name: str, values: EncodedLabels, bins: Sequence[float] | None, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """The slices of a column that has a value in every row, and how its numbers were cut."""
@@ -160,20 +160,22 @@ def _binned(
         edges = check_edges(name, bins)
         if not numeric:
             raise InputError(f"slice {name!r}: holds {values.labels[0]!r}, bins need numbers")
-        return _at(name, values, edges), [f"{name} is cut as asked: {format_numbers(edges)}."]
+        return _slice_at_edges(name, values, edges), [
+            f"{name} is cut as asked: {format_numbers(edges)}."
+        ]
     if not numeric or values.ordered or len(values.labels) <= MOST_VALUES:
         return SliceDefinition(name, values.names, values.codes), []
     counts = np.bincount(values.codes)
     usual = int(counts.argmax())
     if counts[usual] <= len(values.codes) / 2:
         edges = _quartiles(values)
-        return _at(name, values, edges), [
+        return _slice_at_edges(name, values, edges), [
             f"{name} is cut at its quartiles: {format_numbers(edges)}."
         ]
-    return _around(name, values, usual, unit)
+    return _slice_around_mode(name, values, usual, unit)
 
 
-def _around(
+def _slice_around_mode(
     name: str, values: EncodedLabels, usual: int, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
     """A value that most rows have is a slice; the other rows are cut at their quartiles."""
@@ -182,27 +184,27 @@ def _around(
     codes = values.codes[others]
     rest = EncodedLabels(labels, codes - (codes > usual))
     number = float(values.labels[usual])
-    one = _number(number)
+    one = _format_number(number)
     share = f"{name} is {one} in {1 - others.mean():.0%} of the {unit}, which are a slice"
     if len(labels) <= MOST_VALUES:
         cut, how = SliceDefinition(name, rest.names, rest.codes), f"{share}."
     else:
         edges = _quartiles(rest)
-        cut = _at(name, rest, edges)
+        cut = _slice_at_edges(name, rest, edges)
         how = f"{share}; the others are cut at their quartiles: {format_numbers(edges)}."
-        told = dict(zip(interval_label(edges), named_around(edges, number), strict=True))
+        told = dict(zip(interval_label(edges), interval_names(edges, number), strict=True))
         cut = SliceDefinition(name, tuple(told[x] for x in cut.names), cut.codes)
     whole = np.zeros(len(values.codes), np.intp)
     whole[others] = cut.codes + 1
     return SliceDefinition(name, (one, *cut.names), whole), [how]
 
 
-def named_around(edges: Sequence[float], number: float) -> tuple[str, ...]:
+def interval_names(edges: Sequence[float], number: float) -> tuple[str, ...]:
     """The names between edges where a number is a slice of its own: where it lies, a slice has to
     say that it is without it."""
     around = int(np.searchsorted(np.array(edges), number, side="right"))
     names = enumerate(interval_label(edges))
-    return tuple(f"{x}, not {_number(number)}" if k == around else x for k, x in names)
+    return tuple(f"{x}, not {_format_number(number)}" if k == around else x for k, x in names)
 
 
 def _quartiles(values: EncodedLabels) -> list[float]:
@@ -213,7 +215,7 @@ def _quartiles(values: EncodedLabels) -> list[float]:
     return list(dict.fromkeys(quartiles))
 
 
-def _at(name: str, values: EncodedLabels, edges: list[float]) -> SliceDefinition:
+def _slice_at_edges(name: str, values: EncodedLabels, edges: list[float]) -> SliceDefinition:
     """A column of numbers cut at these; what holds no row is no slice."""
     place = np.searchsorted(np.array(edges), np.asarray(values.labels, np.float64), side="right")
     occurs = np.unique(place)
@@ -224,7 +226,7 @@ def _at(name: str, values: EncodedLabels, edges: list[float]) -> SliceDefinition
 
 def check_edges(name: str, bins: Sequence[float]) -> list[float]:
     """Where a column is to be cut, checked."""
-    edges = [float(edge) for edge in as_numbers(bins, f"bins of {name!r}")]
+    edges = [float(edge) for edge in to_numbers(bins, f"bins of {name!r}")]
     if (np.diff(edges) <= 0).any():
         raise InputError(
             f"bins of {name!r}: {format_value(edges)}, expected numbers in ascending order: where "
@@ -235,21 +237,21 @@ def check_edges(name: str, bins: Sequence[float]) -> list[float]:
 
 def format_numbers(edges: Sequence[float]) -> str:
     """Numbers as they are written."""
-    return ", ".join(map(_number, edges))
+    return ", ".join(map(_format_number, edges))
 
 
-def _number(x: float) -> str:
+def _format_number(x: float) -> str:
     return f"{int(x)}" if x.is_integer() and abs(x) < 1e15 else repr(x)
 
 
 def interval_label(edges: Sequence[float]) -> list[str]:
     """``below 40``, ``40 to below 65``, ``65 and above``."""
-    shown = [_number(x) for x in edges]
+    shown = [_format_number(x) for x in edges]
     inner = [f"{low} to below {high}" for low, high in pairwise(shown)]
     return [f"below {shown[0]}", *inner, f"{shown[-1]} and above"]
 
 
-def _crossed(name: str, found: Sequence[SliceDefinition]) -> SliceDefinition:
+def _cross_columns(name: str, found: Sequence[SliceDefinition]) -> SliceDefinition:
     """The combinations that occur, in the order of the first column, then of the second."""
     shape = tuple(len(cut.names) for cut in found)
     flat = np.ravel_multi_index(tuple(cut.codes for cut in found), shape)

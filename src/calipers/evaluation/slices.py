@@ -35,10 +35,10 @@ from calipers.statistics import (
     FloatArray,
     LabelMatrices,
     Moments,
-    ScoreParts,
     ScoreTable,
     SparseConfusionMatrix,
     Statistic,
+    SubsetScores,
     leave_one_out_sums,
 )
 from calipers.statistics.calibration import ProbabilityLevels
@@ -124,7 +124,7 @@ MOST_NUMBERS = 5_000_000
 T = TypeVar("T")
 
 
-def scored_of(system: SystemOutput, measure: Measure) -> Binary | None:
+def score_problem(system: SystemOutput, measure: Measure) -> Binary | None:
     """The problem of two classes whose table of scores a measure is a formula over."""
     found: Binary | None = system.problem_of(measure)
     return found if measure.definition.on is ScoreTable else None
@@ -153,7 +153,9 @@ class Subsets:
         def made() -> PermutationPool | None:
             system, own = self.system.asked(measure)
             sample = system.over(own)
-            return cached(self, ("deck of", id(sample)), lambda: (sample, decks.deck(sample)))[1]
+            return cached(
+                self, ("deck of", id(sample)), lambda: (sample, decks.permutation_pool(sample))
+            )[1]
 
         return cached(self, ("deck", measure), made)
 
@@ -192,7 +194,7 @@ class Subsets:
         return cached(self, ("others", measure), lambda: self._others(measure))
 
     def _others(self, measure: Measure) -> list[Any] | None:
-        if scored_of(self.system, measure) is not None:
+        if score_problem(self.system, measure) is not None:
             return None
         found = self._own(measure)
         return None if found is None else leave_one_out_sums(found)
@@ -247,13 +249,13 @@ class Subsets:
 
     def table_without(self, part: int, measure: Measure) -> ScoreTable | None:
         """The table of scores of the rest, where the measure is a formula over one."""
-        whole = scored_of(self.system, measure)
+        whole = score_problem(self.system, measure)
         if whole is None:
             return None
         rows = cached(
             self,
             ("rows", id(whole)),
-            lambda: ScoreParts.of(
+            lambda: SubsetScores.of(
                 whole.scored.order,
                 whole.table.scores,
                 whole.labels.positive,
@@ -266,7 +268,7 @@ class Subsets:
     def line_without(self, part: int, measure: Measure) -> RecalibrationFit | None:
         """The recalibration of the rest that a measure is a coefficient of; None of other measures,
         and where it has to be looked for row by row."""
-        whole = scored_of(self.system, measure)
+        whole = score_problem(self.system, measure)
         if whole is None or measure.definition.coefficient is None:
             return None
         if self.system.clusters is not None:
@@ -294,7 +296,7 @@ class Subsets:
         rest has a likeliest line too."""
         found: list[int] = []
         for k in range(len(self)):
-            own = scored_of(self.part(k), measure)
+            own = score_problem(self.part(k), measure)
             assert own is not None
             levels = ProbabilityLevels.of(own.table)
             if len(levels) and not levels.clipped(delta).separated:
@@ -343,7 +345,7 @@ class Complement:
         added = self.parts.others(measure)
         if added is not None:
             return added[self.which]  # type: ignore[no-any-return]
-        whole = scored_of(self.parts.system, measure)
+        whole = score_problem(self.parts.system, measure)
         if whole is None:
             return self.plain.statistic(measure)
         return cached(self, id(whole), lambda: self.parts.table_without(self.which, measure))
@@ -366,7 +368,7 @@ class Complement:
         value = self.reading(measure).value if turned else value
         few = np.flatnonzero(codes != self.which) if turned else parts.cut.rows[self.which]
         settings = replace(self.settings, resamples=parts.dealt)
-        taken = cached(self, "lots", lambda: decks.lots(rows, size, settings))
+        taken = cached(self, "lots", lambda: decks.draw_subsets(rows, size, settings))
         own = parts.system.asked(measure)[1]
         made = deck.dealt(own, decks.SubsetRows(few, value), taken)
         return made.turned if made is not None and turned else made
@@ -398,7 +400,7 @@ class Complement:
         if measure.definition.coefficient is not None:
             return None  # how it varies takes the rows
         added = self.parts.others(measure) is not None
-        if not added and scored_of(self.parts.system, measure) is None:
+        if not added and score_problem(self.parts.system, measure) is None:
             return None
         statistic, rows = self.statistic(measure), self._number
         counts = self._counts(measure)
@@ -530,8 +532,8 @@ def slice_estimates(
     all_parts: Iterable[SubsetPair], measures: Sequence[Measure], settings: Settings
 ) -> Slices:
     """Every measure of all parts, each of one system by one column."""
-    rows = [row for parts in all_parts for row in _of_cut(parts, measures)]
-    return Slices(_adjusted(rows), settings.level, HOLM.name)
+    rows = [row for parts in all_parts for row in _estimate_slices(parts, measures)]
+    return Slices(_adjust(rows), settings.level, HOLM.name)
 
 
 def too_many_systems_note(slices: Slices, comparison: Comparison | None) -> list[str]:
@@ -551,7 +553,7 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
     )
 
 
-def _of_cut(parts: SubsetPair, measures: Sequence[Measure]) -> list[SliceEstimate]:
+def _estimate_slices(parts: SubsetPair, measures: Sequence[Measure]) -> list[SliceEstimate]:
     """One system on the slices of one column."""
     rows: list[SliceEstimate] = []
     cut = parts.cut
@@ -562,20 +564,20 @@ def _of_cut(parts: SubsetPair, measures: Sequence[Measure]) -> list[SliceEstimat
             own = parts.estimate(k, measure, reading)
             if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].to_rest.value):
                 # The rest of the second slice is the first: one question, and one answer.
-                apart = _opposite(rows[j])
+                apart = _negate(rows[j])
             else:
-                apart = _to_rest(measure, reading, rest, own)
+                apart = _compare_complement(measure, reading, rest, own)
             rows.append(SliceEstimate(cut.column, name, own, apart))
         parts.forget(k)
     return rows
 
 
-def _opposite(row: SliceEstimate) -> Difference:
+def _negate(row: SliceEstimate) -> Difference:
     d = row.to_rest
     return replace(d, value=-d.value, low=-d.high, high=-d.low, n=row.estimate.of)
 
 
-def _adjusted(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
+def _adjust(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
     """Holm over all slices of each measure of a system; a column's two slices ask one question."""
     questions: dict[tuple[str, str], dict[tuple[str, str], list[int]]] = {}
     slices_of: dict[str, set[str]] = {}
@@ -590,11 +592,11 @@ def _adjusted(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
         p = HOLM.adjust(np.array([rows[at[0]].to_rest.p for at in family.values()]))
         for adjusted, places in zip(p, family.values(), strict=True):
             for at in places:
-                out[at] = replace(rows[at], to_rest=_with_adjusted(rows[at].to_rest, adjusted))
+                out[at] = replace(rows[at], to_rest=_adjust_difference(rows[at].to_rest, adjusted))
     return tuple(out)
 
 
-def _with_adjusted(apart: Difference, p: float) -> Difference:
+def _adjust_difference(apart: Difference, p: float) -> Difference:
     """A difference with its adjusted p-value; where that does not exclude 0, the interval beside it
     reaches as far as 0 too."""
     p = float(p)
@@ -605,14 +607,14 @@ def _with_adjusted(apart: Difference, p: float) -> Difference:
         or apart.low <= 0 <= apart.high
     ):
         return apart
-    low, high, method = unpaired.as_far_as_zero(apart.low, apart.high, apart.method, HOLM.name)
+    low, high, method = unpaired.extend_to_zero(apart.low, apart.high, apart.method, HOLM.name)
     return replace(apart, low=low, high=high, method=method)
 
 
 # -------------------------------------------------------------------------- difference to the rest
 
 
-def _to_rest(
+def _compare_complement(
     measure: Measure, part: PointEstimate, rest: SliceComplement | None, own: Estimate
 ) -> Difference:
     """The slice minus the rest, with an interval and a test for two independent samples."""
@@ -624,7 +626,7 @@ def _to_rest(
     elif part.settings.interval == "none":
         made = intervals.no_interval("none", "not_asked")
     elif np.isfinite(value):
-        made, test = two_samples.compared(
+        made, test = two_samples.compare_samples(
             part,
             other,
             lambda: rest.rows.reading(measure),
@@ -633,7 +635,7 @@ def _to_rest(
         if part.order is not None:
             from calipers.inference import serial
 
-            made, test = serial.of_parts(part, other, made, test)
+            made, test = serial.subset_difference(part, other, made, test)
         made = made.around(value)
     return Difference(
         measure=own.measure,

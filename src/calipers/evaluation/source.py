@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.data.arrays import as_array
+from calipers.data.arrays import to_array
 from calipers.data.class_labels import encode_labels
-from calipers.data.columns import InputColumns, collect_columns, with_files
+from calipers.data.columns import InputColumns, add_files, collect_columns
 from calipers.evaluation.batch import Table
 from calipers.evaluation.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluation.options import Options
@@ -17,7 +17,7 @@ from calipers.evaluation.slice_definitions import slice_columns
 from calipers.evaluation.stream_columns import (
     StreamColumns,
     distinct_labels,
-    in_batches,
+    is_streamed,
     process_memory,
 )
 
@@ -75,7 +75,7 @@ class Source:
         if number is None:
             of = columns["truth"]
             first = next(iter(of.values())) if isinstance(of, Mapping) else of
-            number = len(as_array(first, "truth"))
+            number = len(to_array(first, "truth"))
         return evaluate_rows(problem, Table.of(self.rows, columns, number), self.options)
 
 
@@ -106,11 +106,11 @@ def open_source(
     rows = {role: arguments.get(role) for role in OF_ROWS}
     rows["slices"] = slice_columns(rows["slices"])
     needed = (*columns.values(), rows["weight"], rows["cluster"])
-    if in_batches(options.engine, options.memory, data, needed):
+    if is_streamed(options.engine, options.memory, data, needed):
         return Source(
             options, stream=StreamColumns.of(data, columns, {**arguments, **rows}, options)
         )
-    options = replace(options, inputs=with_files(options.inputs, data, columns))
+    options = replace(options, inputs=add_files(options.inputs, data, columns))
     instead = dict(in_memory())
     data = instead.pop("data", data)
     gathered = collect_columns(

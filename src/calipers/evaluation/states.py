@@ -163,7 +163,7 @@ def merge_checked(
         if first is None:
             first, plan = state, dict(state.plan)
         else:
-            plan["known"] = _checked(plan, first, state)
+            plan["known"] = _check_mergeable(plan, first, state)
         for part in state.parts:
             if part in seen:
                 raise InputError(f"{state.where}: holds rows that {seen[part]} holds as well")
@@ -178,7 +178,7 @@ def merge_checked(
     return EvaluationState(plan, first.asked, sums.total, origins, tuple(seen), where, number > 1)
 
 
-def _checked(
+def _check_mergeable(
     plan: Mapping[str, Any], first: EvaluationState, other: EvaluationState
 ) -> dict[str, bool]:
     """Which classes are positive in both, after a look at whether they may be added up."""

@@ -113,7 +113,7 @@ class StoredSystem:
         if isinstance(baseline, Evaluation):
             there = baseline if baseline.sources is None else keep(baseline)
             return cls._chosen(there, task, "baseline", "last", None, systems)
-        path, name = _parted(os.fspath(baseline))
+        path, name = _split_file_name(os.fspath(baseline))
         if not path.lower().endswith(".json"):
             raise InputError(f"baseline {path!r} is no system; {did_you_mean(path, systems)}")
         from calipers.results import from_json
@@ -289,7 +289,7 @@ class StoredSystem:
 
     def _read(self, kind: Any, text: Any, order: npt.NDArray[np.intp]) -> Any:
         try:
-            return _unpacked(kind, text).take(order)
+            return _decode_statistic(kind, text).take(order)
         except _UNREADABLE as error:
             raise self._damaged("it cannot be read") from error
 
@@ -301,8 +301,8 @@ _UNREADABLE = (
 )
 
 
-def _unpacked(kind: Any, text: Any) -> Any:
-    """A statistic, of what :func:`of_topics` made of it."""
+def _decode_statistic(kind: Any, text: Any) -> Any:
+    """A statistic, of what :func:`store_rankings` made of it."""
     return kind.from_bytes(zlib.decompress(base64.b64decode(text, validate=True)))
 
 
@@ -330,7 +330,7 @@ def row_predictions(systems: Mapping[str, SystemOutput], ids: Ids) -> StoredPred
     )
 
 
-def of_topics(
+def store_rankings(
     unit: str,
     topics: Sequence[str],
     systems: Mapping[str, Statistics],
@@ -372,7 +372,7 @@ def baseline_provenance(baseline: Baseline, name: str | None) -> dict[str, str]:
     return {"baseline": "an evaluation" if isinstance(baseline, Evaluation) else str(baseline)}
 
 
-def at_thresholds(systems: Mapping[str, Any], baseline: Baseline, name: str | None) -> list[str]:
+def threshold_notes(systems: Mapping[str, Any], baseline: Baseline, name: str | None) -> list[str]:
     """That a system of another day has another threshold than those of today, if so."""
     if name is None or not baseline_provenance(baseline, name):
         return []
@@ -386,23 +386,23 @@ def at_thresholds(systems: Mapping[str, Any], baseline: Baseline, name: str | No
     return [f"{name} has {was}, as it had then; {next(iter(systems))} has {is_now}."]
 
 
-def name_in(evaluation: Evaluation, baseline: str | None) -> str | None:
+def resolve_baseline_name(evaluation: Evaluation, baseline: str | None) -> str | None:
     """What a baseline is called in an evaluation that was made with it: the file of an earlier one
     gives a name."""
     if baseline is None or baseline in evaluation.systems:
         return baseline
-    path, name = _parted(baseline)
+    path, name = _split_file_name(baseline)
     stem = Path(path).stem
     return next((n for n in (f"{stem}:{name}", stem) if n in evaluation.systems), baseline)
 
 
-def _parted(text: str) -> tuple[str, str | None]:
+def _split_file_name(text: str) -> tuple[str, str | None]:
     """A file and the name of a system in it, ``last.json:forest``."""
     start, colon, name = text.rpartition(":")
     return (start, name) if colon and start.lower().endswith(".json") else (text, None)
 
 
-def with_baseline(
+def add_baseline(
     systems: Mapping[str, S], baseline: Baseline, task: str, ids: Ids | None
 ) -> tuple[dict[str, S], str | None]:
     """The systems, with that of another day if the baseline is such; and the baseline's name."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import missing_mask
-from calipers.data.columns import beginning, file_origin, named_columns
+from calipers.data.columns import file_origin, match_prefix, named_columns
 from calipers.data.costs import Costs, cost_column_name
 from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, did_you_mean
@@ -23,7 +23,7 @@ from calipers.engines.base import Engine, Mergeable, P, identity
 from calipers.engines.local import StreamEngine
 from calipers.engines.remote import RemoteEngine
 from calipers.results.estimate import UNNAMED
-from calipers.statistics import ClassTables, NumericRows, ScoreTable, Several
+from calipers.statistics import ClassTables, NumericRows, ScoreTable, StatisticVector
 from calipers.statistics.scores import ScoreBuffer
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class MemoryLimit:
         """The statistic, or one that takes less."""
         if isinstance(statistic, ClassTables):
             return statistic.each(MemoryLimit(self.memory // max(1, len(statistic.tables))))
-        if isinstance(statistic, Several):
+        if isinstance(statistic, StatisticVector):
             each = MemoryLimit(self.memory // max(len(statistic.parts), 1))
             return statistic.each(each)
         if isinstance(statistic, ScoreBuffer):
@@ -160,7 +160,7 @@ class _RepeatRows:
         there = np.ones(batch.rows, bool)
         if self.drop:  # those without a count are left out where others are
             there = ~missing_mask(column, "count")
-            column = column.filter(_arrow(there))
+            column = column.filter(_to_arrow(there))
         try:
             counts[there] = given = check_counts(column, "count")
         except InputError as error:
@@ -190,7 +190,7 @@ class _RepeatRows:
             yield replace(batch, columns=columns, numbers=batch.first + places)
 
 
-def _arrow(there: npt.NDArray[np.bool_]) -> Any:
+def _to_arrow(there: npt.NDArray[np.bool_]) -> Any:
     import pyarrow as pa
 
     return pa.array(there)
@@ -205,7 +205,7 @@ _ELSEWHERE = 10**9
 _OF_COLUMNS = 10
 
 
-def in_batches(
+def is_streamed(
     engine: str | None, memory: int | str | None, data: Any, columns: Sequence[Any]
 ) -> bool:
     """Whether the rows are to be read in batches: as the engine says, or because the columns of a
@@ -214,14 +214,14 @@ def in_batches(
         raise InputError(f"engine is {engine!r}; {did_you_mean(engine, ENGINES)}")
     if engine == "memory":
         return False
-    if engine in ("spark", "dask") or (engine is None and _elsewhere(data)):
+    if engine in ("spark", "dask") or (engine is None and _is_distributed(data)):
         return True
     is_path = isinstance(data, str | os.PathLike)
     if engine is None and not (is_path or _is_files(data)):
         return False
     if data is None:
         raise InputError("engine='stream' reads data=, which is not given")
-    if _elsewhere(data):
+    if _is_distributed(data):
         kind = "spark" if is_spark(data) else "dask"
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _is_several(os.fspath(data)):
@@ -232,7 +232,7 @@ def in_batches(
     stream = Stream.of(data)
     asked = [name for given in columns for name in flatten_names(given)]
     # What is none of its columns is told where it is read.
-    names = {name for text in asked for name in (text, *beginning(text, stream.names))}
+    names = {name for text in asked for name in (text, *match_prefix(text, stream.names))}
     there = [name for name in stream.names if name in names]
     return bool(there) and is_large(stream, there, most // _OF_COLUMNS)
 
@@ -254,7 +254,7 @@ def _is_several(path: str) -> bool:
     return folder or ("*" in path and not there)
 
 
-def _elsewhere(data: Any) -> bool:
+def _is_distributed(data: Any) -> bool:
     """Whether it is a data frame whose rows lie in other processes."""
     return is_spark(data) or is_dask(data)
 
@@ -347,22 +347,24 @@ class StreamColumns:
             if not (others.get(name) is None or others[name] is False):
                 raise takes_all_rows(name, stream, why)
         columns = {
-            kind: _by_system(given, kind, stream)
+            kind: _columns_by_system(given, kind, stream)
             for kind, given in roles.items()
             if kind != "truth" and given is not None
         }
         weight, cluster, count = (
-            _one(others.get(role), role, stream) for role in ("weight", "cluster", "count")
+            _find_column(others.get(role), role, stream) for role in ("weight", "cluster", "count")
         )
         truth = roles.get("truth", {})
         if isinstance(truth, list | tuple):
             truth = {str(column): column for column in truth}
-        of_truth = _named(truth, "truth", stream)
+        of_truth = _resolve_names(truth, "truth", stream)
         if "truth" in roles and not of_truth:
             raise InputError("truth: names no column of data=")
         cuts: dict[str, dict[str, str]] = {}
         for name, of in (others.get("slices") or {}).items():
-            found = {part: _one(given, f"slice {part!r}", stream) for part, given in of.items()}
+            found = {
+                part: _find_column(given, f"slice {part!r}", stream) for part, given in of.items()
+            }
             cuts[name] = {part: column for part, column in found.items() if column is not None}
         if count is not None:
             stream = FrequencyWeightedRows(stream, count, drop=missing == "drop")
@@ -370,7 +372,7 @@ class StreamColumns:
             column
             for name, by in Costs.of(options.cost).columns.items()
             for system, given in by.items()
-            if (column := _one(given, cost_column_name(name, system), stream)) is not None
+            if (column := _find_column(given, cost_column_name(name, system), stream)) is not None
         )
         cut_by = cuts, options.slice_bins
         return cls(stream, of_truth, columns, weight, cluster, missing, *cut_by, count, also)
@@ -406,7 +408,7 @@ class StreamColumns:
         return list(dict.fromkeys(name for of in self.said.values() for name in of))
 
 
-def _one(given: Any, what: str, stream: Engine) -> str | None:
+def _find_column(given: Any, what: str, stream: Engine) -> str | None:
     """One column by its name, if it is given."""
     if given is None:
         return None
@@ -417,18 +419,18 @@ def _one(given: Any, what: str, stream: Engine) -> str | None:
     return given
 
 
-def _named(given: Any, what: str, stream: Engine) -> Any:
+def _resolve_names(given: Any, what: str, stream: Engine) -> Any:
     """What names of columns stand for."""
     for name in _leaves(given):
         if not (isinstance(name, str) and name.endswith("*")):
-            _one(name, what, stream)
+            _find_column(name, what, stream)
     return named_columns(given, stream.names, stream.name)
 
 
-def _by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping[str, str]]:
+def _columns_by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping[str, str]]:
     """The column of each system, or its column for each class."""
     several = isinstance(given, Mapping | list | tuple)
-    columns = _named(given if several else {UNNAMED: given}, kind, stream)
+    columns = _resolve_names(given if several else {UNNAMED: given}, kind, stream)
     if not columns:
         raise InputError(f"{kind}: no system is named")
     for name, of in columns.items():
@@ -437,7 +439,7 @@ def _by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping
     return {name: of for name, of in columns.items() if of is not None}
 
 
-def of_one_system(
+def wrap_unnamed(
     given: Mapping[str, str | Mapping[str, str]],
 ) -> Mapping[str, str | Mapping[str, str]]:
     """Columns of systems by name; where each name has one, of what takes several, they are those of
@@ -486,6 +488,6 @@ def distinct_labels(rows: Engine, column: str, what: str) -> Any:
     return values.drop_null() if values.null_count else values
 
 
-def files_of(stream: Engine) -> list[InputOrigin]:
+def file_origins(stream: Engine) -> list[InputOrigin]:
     """Where the rows came from, as provenance has it."""
     return [file_origin(name) for name in stream.files or (stream.name,)]

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.data.class_labels import label_name
 from calipers.data.errors import InputError
-from calipers.data.multilabel import LabelMatrix, LabelRows, is_list, labels_of, of_no_rows
+from calipers.data.multilabel import (
+    LabelMatrix,
+    LabelRows,
+    empty_label_rows,
+    flatten_labels,
+    is_list,
+)
 from calipers.data.tables import file_extension
 from calipers.engines.accumulators import DistinctValues
 from calipers.engines.base import Engine, Mergeable
@@ -19,7 +25,7 @@ from calipers.evaluation.stream_columns import (
     FrequencyWeightedRows,
     StreamColumns,
     flatten_names,
-    of_one_system,
+    wrap_unnamed,
 )
 from calipers.evaluation.stream_rows import ReadBatch
 
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
 _NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal")
 
 
-def by_role(columns: StreamColumns, separator: str | None) -> StreamColumns:
+def assign_roles(columns: StreamColumns, separator: str | None) -> StreamColumns:
     """The columns of a stream, where those of one system are told from systems by their types, and
     an empty field of text is a row without labels."""
     kinds = {field.name: str(field.type) for field in columns.stream.schema}
@@ -39,11 +45,11 @@ def by_role(columns: StreamColumns, separator: str | None) -> StreamColumns:
         numbers = all(
             kinds[name].startswith(_NUMBERS) for name in flatten_names(list(given.values()))
         )
-        said[kind] = of_one_system(given) if numbers else given
+        said[kind] = wrap_unnamed(given) if numbers else given
     columns = replace(columns, said=said)
     if separator is None or not _is_csv(columns.stream):
         return columns
-    texts = [name for name in _listed(columns).values() if not is_list(_type(columns, name))]
+    texts = [name for name in _list_columns(columns).values() if not is_list(_type(columns, name))]
     return replace(columns, texts=texts)
 
 
@@ -58,7 +64,7 @@ def _type(columns: StreamColumns, name: str) -> Any:
     return columns.stream.schema.field(name).type
 
 
-def _given(columns: StreamColumns) -> dict[str, str | Mapping[str, str]]:
+def _columns_by_name(columns: StreamColumns) -> dict[str, str | Mapping[str, str]]:
     """The columns of truth and systems, by what messages call them."""
     said = {
         column_name(kind, name): column
@@ -68,9 +74,13 @@ def _given(columns: StreamColumns) -> dict[str, str | Mapping[str, str]]:
     return {"truth": columns.truth, **said}
 
 
-def _listed(columns: StreamColumns) -> dict[str, str]:
+def _list_columns(columns: StreamColumns) -> dict[str, str]:
     """Those whose cells hold the labels of a row."""
-    return {what: column for what, column in _given(columns).items() if isinstance(column, str)}
+    return {
+        what: column
+        for what, column in _columns_by_name(columns).items()
+        if isinstance(column, str)
+    }
 
 
 def labels_of_stream(
@@ -79,10 +89,10 @@ def labels_of_stream(
     """What is known of the labels without any row, by what messages call the columns. Those in the
     cells of a column are found in a look at all rows, unless they are ``named``, or a column may
     hold 0 and 1 for each."""
-    listed = _listed(columns)
+    listed = _list_columns(columns)
     found: dict[str, LabelRows] = {
         what: LabelMatrix(dict.fromkeys(column, ()), tuple(map(label_name, column)), len(column))
-        for what, column in _given(columns).items()
+        for what, column in _columns_by_name(columns).items()
         if isinstance(column, Mapping)
     }
     types = [_type(columns, name) for name in listed.values()]
@@ -94,31 +104,31 @@ def labels_of_stream(
         raise InputError(
             f"{rows.name}: can be read only once: name the labels, as in labels=['sea', 'sun']"
         )
-    look = _Look(ReadBatch(columns, None), listed, separator)
-    seen: _Found = rows.reduce(look, columns.needed, _few, "finding labels")
+    look = _LabelPass(ReadBatch(columns, None), listed, separator)
+    seen: _LabelSummary = rows.reduce(look, columns.needed, _check_n_labels, "finding labels")
     return found | {what: seen.rows(what) for what in listed}
 
 
 @dataclass(frozen=True, eq=False)
-class _Found(Mergeable):
+class _LabelSummary(Mergeable):
     """What a look at some rows finds of each column: the labels that occur, and the length of its
     rows, where all are lists of that length; else -1, and 0 of no row."""
 
     labels: Mapping[str, DistinctValues]
     lengths: Mapping[str, int]
 
-    def __add__(self, other: _Found) -> _Found:
+    def __add__(self, other: _LabelSummary) -> _LabelSummary:
         labels = {what: of + other.labels[what] for what, of in self.labels.items()}
         pairs = {what: {n, other.lengths[what]} - {0} for what, n in self.lengths.items()}
         lengths = {w: next(iter(of), 0) if len(of) < 2 else -1 for w, of in pairs.items()}
-        return _Found(labels, lengths)
+        return _LabelSummary(labels, lengths)
 
     def rows(self, what: str) -> LabelRows:
         """The labels of a column."""
-        return of_no_rows(self.labels[what].values.to_pylist(), self.lengths[what], what)
+        return empty_label_rows(self.labels[what].values.to_pylist(), self.lengths[what], what)
 
 
-def _few(found: _Found) -> _Found:
+def _check_n_labels(found: _LabelSummary) -> _LabelSummary:
     for what, of in found.labels.items():
         if len(of.values) > MOST_CLASSES:
             raise InputError(f"{what}: has more than {MOST_CLASSES:,} labels")
@@ -126,30 +136,30 @@ def _few(found: _Found) -> _Found:
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _LabelPass:
     """Looks for labels in a batch."""
 
     read: ReadBatch
     columns: dict[str, str]
     separator: str | None
 
-    def __call__(self, batch: Batch) -> _Found:
+    def __call__(self, batch: Batch) -> _LabelSummary:
         import pyarrow as pa
 
         labels, lengths, columns = {}, {}, self.read.complete(batch)[0]
         for what, name in self.columns.items():
             column = columns[name]
             try:
-                each, values = labels_of(column, what, self.separator)
+                each, values = flatten_labels(column, what, self.separator)
             except InputError as error:
                 raise batch.told(error) from None
             values = values if hasattr(values, "type") else pa.array(list(values))
             labels[what] = DistinctValues.of(values)
             alike = is_list(column.type) and bool((each == each[:1]).all())
             lengths[what] = (int(each[0]) or -1 if alike else -1) if len(each) else 0
-        return _Found(labels, lengths)
+        return _LabelSummary(labels, lengths)
 
 
-def indicators(found: Mapping[str, LabelRows]) -> tuple[str, ...]:
+def indicator_columns(found: Mapping[str, LabelRows]) -> tuple[str, ...]:
     """The columns whose cells hold 0 and 1 for each label."""
     return tuple(what for what, of in found.items() if isinstance(of, LabelMatrix) and of.rows)

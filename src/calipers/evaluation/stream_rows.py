@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data import streams
-from calipers.data.arrays import as_numbers, as_weights, check_length, from_arrow, missing_mask
+from calipers.data.arrays import check_length, from_arrow, missing_mask, to_numbers, to_weights
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.data.multilabel import missing_lists
 from calipers.engines.pass_tasks import BatchSystems
-from calipers.evaluation.batch import Batch, alone
+from calipers.evaluation.batch import Batch, unwrap_unnamed
 from calipers.evaluation.stream_columns import StreamColumns
 from calipers.inference.clusters import ClusterIndex
 
@@ -39,24 +39,27 @@ class ReadBatch:
         """The rows of a batch, by what they are."""
         c = self.columns
         columns, kept = self.complete(batch)
-        rows, truth = len(next(iter(columns.values()))), _found(columns, c.truth)
-        said = {k: {n: _found(columns, name) for n, name in of.items()} for k, of in c.said.items()}
+        rows, truth = len(next(iter(columns.values()))), _select_column(columns, c.truth)
+        said = {
+            k: {n: _select_column(columns, name) for n, name in of.items()}
+            for k, of in c.said.items()
+        }
         weight, places = batch_weights(None if c.weight is None else columns[c.weight], rows)
         frequencies = RowRepeats(rows, places)
         weights = None if weight is None else np.asarray(frequencies(weight))
         return Batch(
-            {"truth": truth, **{kind: alone(of) for kind, of in said.items()}},
+            {"truth": truth, **{kind: unwrap_unnamed(of) for kind, of in said.items()}},
             frequencies,
             weights,
             None if c.cluster is None else self._clusters(columns[c.cluster], places, weights),
             slices={name: columns[name] for name in c.of_slices},
-            numbers=lambda: frequencies(_numbers(batch, kept)),
+            numbers=lambda: frequencies(_row_numbers(batch, kept)),
         )
 
     def complete(self, batch: streams.Batch) -> tuple[dict[str, Any], Any]:
         """The columns of a batch, without the rows of which values are missing where these are left
         out; and which rows are kept, None where all are."""
-        texts = {name: _filled(batch.columns[name]) for name in self.columns.texts}
+        texts = {name: _fill_nulls(batch.columns[name]) for name in self.columns.texts}
         columns = {**batch.columns, **texts}
         kept = self._there(columns) if self.columns.missing == "drop" else None
         if kept is not None:
@@ -110,20 +113,20 @@ class BuildSystems:
         return rows, BatchSystems(systems, batch.rows - rows.frequencies.rows, numbers)
 
 
-def _numbers(batch: streams.Batch, kept: Any) -> IntArray:
+def _row_numbers(batch: streams.Batch, kept: Any) -> IntArray:
     """The numbers in the whole of the rows that are kept."""
     every = batch.first + np.arange(batch.rows) if batch.numbers is None else batch.numbers
     return every if kept is None else every[np.asarray(kept)]
 
 
-def _filled(column: Any) -> Any:
+def _fill_nulls(column: Any) -> Any:
     """A column of text in which a field without a value is empty text."""
     import pyarrow.compute as pc
 
     return pc.fill_null(pc.cast(column, "string"), "")
 
 
-def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
+def _select_column(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
     """One column, or one for each class."""
     if isinstance(named, str):
         return columns[named]
@@ -133,8 +136,8 @@ def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
 def batch_weights(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:
     """The weights of a batch, checked, and the rows that weigh anything where not all do; all of
     them may weigh nothing."""
-    if values is not None and not np.any(given := as_numbers(values, "weight")):
+    if values is not None and not np.any(given := to_numbers(values, "weight")):
         check_length(given, rows, "weight")
         return np.zeros(rows), np.zeros(0, np.intp)
-    weight = as_weights(values, rows, batch=True)
+    weight = to_weights(values, rows, batch=True)
     return weight, None if weight is None or weight.all() else np.flatnonzero(weight > 0)

@@ -31,7 +31,7 @@ from calipers.evaluation.slice_definitions import (
     check_edges,
     format_numbers,
     interval_label,
-    named_around,
+    interval_names,
     too_many,
 )
 from calipers.evaluation.stream_columns import MemoryLimit
@@ -66,7 +66,9 @@ class CategoricalSlices:
         """The slice of each row."""
         import pyarrow.compute as pc
 
-        found = pc.index_in(_plain(column).cast(self.values.type), value_set=self.values)
+        found = pc.index_in(
+            _decode_dictionary(column).cast(self.values.type), value_set=self.values
+        )
         return np.asarray(from_arrow(found.fill_null(len(self.values))), np.intp)
 
 
@@ -112,7 +114,7 @@ class StreamSliceDefinition:
         return place
 
 
-def _plain(column: Any) -> Any:
+def _decode_dictionary(column: Any) -> Any:
     import pyarrow as pa
 
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
@@ -196,9 +198,9 @@ def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefini
             raise InputError(f"bins for {name!r}, which is no slice; {hint}")
     asked = {parts[name]: check_edges(name, edges) for name, edges in bins.items()}
     wanted = [name for name in known if name not in asked]
-    found, told = _looked_at(c, wanted, memory) if wanted else ({}, [])
+    found, told = _summarize_columns(c, wanted, memory) if wanted else ({}, [])
     for name, edges in asked.items():
-        if _number(rows, name) is None:
+        if _numeric_type(rows, name) is None:
             raise InputError(f"slice {name!r}: bins need a column of numbers")
         found[name] = BinnedSlices(tuple(interval_label(edges)), tuple(edges))
         told.append(f"{name} is cut as asked: {format_numbers(edges)}.")
@@ -212,7 +214,7 @@ def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefini
     return made, told
 
 
-def _looked_at(
+def _summarize_columns(
     c: StreamColumns, columns: Sequence[str], memory: int
 ) -> tuple[dict[str, CategoricalSlices | BinnedSlices], list[str]]:
     rows = c.stream
@@ -221,7 +223,7 @@ def _looked_at(
             f"{rows.name}: can be read only once: slices take a look at their columns before, but "
             "for those with slice_bins="
         )
-    numbers = tuple(name for name in columns if _number(rows, name) is not None)
+    numbers = tuple(name for name in columns if _numeric_type(rows, name) is not None)
     others = tuple(name for name in columns if name not in numbers)
     share = MemoryLimit(memory // (2 * len(columns)))
     needed = tuple(c.needed) if c.missing == "drop" else ()
@@ -242,12 +244,12 @@ def _looked_at(
                 f"slice {name!r}: has more distinct numbers than the memory holds; give bins, or "
                 "allow more with memory="
             )
-        found[name], note = _numbers(name, table, _number(rows, name))
+        found[name], note = _bin_numbers(name, table, _numeric_type(rows, name))
         notes += note
     return found, notes
 
 
-def _number(rows: Engine, name: str) -> Any:
+def _numeric_type(rows: Engine, name: str) -> Any:
     """The type of a column of numbers; None of others."""
     import pyarrow as pa
 
@@ -268,7 +270,7 @@ def _labels(values: Any, name: str) -> CategoricalSlices:
     return CategoricalSlices(column.names, values.take(pa.array(order)))
 
 
-def _numbers(
+def _bin_numbers(
     name: str, table: ScoreTable, kind: Any
 ) -> tuple[CategoricalSlices | BinnedSlices, list[str]]:
     """How a column of numbers is cut, given how often each of them occurs."""
@@ -295,7 +297,7 @@ def _numbers(
     edges = _quartiles(values[others], counts[others])
     note = f"{told}; the others are cut at their quartiles: {format_numbers(edges)}."
     return BinnedSlices(
-        (format_numbers([number]), *named_around(edges, number)), tuple(edges), number
+        (format_numbers([number]), *interval_names(edges, number)), tuple(edges), number
     ), [note]
 
 
@@ -412,7 +414,7 @@ class _SharedPass(Engine):
         return self._second(work)
 
 
-def once_made(rows: Engine) -> Engine:
+def single_use_engine(rows: Engine) -> Engine:
     """Rows that have been read, and are not read again."""
     gone = _SharedPass(rows, lambda: None)
     gone.again = False
@@ -535,7 +537,7 @@ class SlicePasses:
 
 
 @dataclass(frozen=True, eq=False)
-class Outside:
+class ComplementSystem:
     """What is outside of a slice: a system in the passes over it."""
 
     passes: TwoPassEvaluation
@@ -543,7 +545,7 @@ class Outside:
     settings: Settings
 
     @property
-    def rows(self) -> Outside:
+    def rows(self) -> ComplementSystem:
         """What gives its readings, with all they have."""
         return self
 

@@ -13,26 +13,31 @@ from calipers.caching import cached, cached_property
 from calipers.data.errors import InputError
 from calipers.engines.base import Engine
 from calipers.engines.passes import TwoPassEvaluation
-from calipers.estimation.averages import weights_of
+from calipers.estimation.averages import class_weights
 from calipers.estimation.statistic_estimates import estimate_from_statistic
 from calipers.evaluation.sample import Sample
 from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.evaluation.slices import slice_estimates
 from calipers.evaluation.states import EvaluationState, SummedRows
-from calipers.evaluation.stream_columns import DistinctLabels, MemoryLimit, StreamColumns, files_of
+from calipers.evaluation.stream_columns import (
+    DistinctLabels,
+    MemoryLimit,
+    StreamColumns,
+    file_origins,
+)
 from calipers.evaluation.stream_rows import BuildSystems, ReadBatch
 from calipers.evaluation.stream_slices import (
-    Outside,
+    ComplementSystem,
     SlicePasses,
     StreamSliceDefinition,
     define_slices,
-    once_made,
+    single_use_engine,
 )
 from calipers.inference.policy import DRAWN
 from calipers.measures import parse
 from calipers.progress import track
-from calipers.statistics import ClassTables, ScoreTable, Several
-from calipers.statistics.row_sample import level_of
+from calipers.statistics import ClassTables, ScoreTable, StatisticVector
+from calipers.statistics.row_sample import sampling_level
 from calipers.statistics.scores import USUAL_AREAS
 from calipers.systems.terms import AveragedScores
 
@@ -46,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Sums(Sample):
+class StreamedSystems(Sample):
     """Systems on the rows of a stream, of Spark or of Dask.
 
     ``template`` are systems of the same kinds on no rows in particular.
@@ -96,7 +101,7 @@ class Sums(Sample):
             MemoryLimit(self.memory),
             self.problem.summary,
             self.compared,
-            partial(self.problem.look, level=level_of(self.engine.rows))
+            partial(self.problem.look, level=sampling_level(self.engine.rows))
             if self.problem.looks_at_rows
             else None,
             [] if isinstance(self.engine, SummedRows) else self._beside,
@@ -185,7 +190,7 @@ class Sums(Sample):
                 continue
             if isinstance(found, ClassTables):
                 parts = dict(zip(found.labels, found.tables, strict=True))
-            elif isinstance(found, Several) and label is not None:
+            elif isinstance(found, StatisticVector) and label is not None:
                 terms = like.terms(measure)
                 if isinstance(terms, AveragedScores) and not terms.pooled:
                     parts = dict(zip(terms.labels, found.parts, strict=True))
@@ -202,7 +207,7 @@ class Sums(Sample):
         there = derived and self.statistic(system, own.definition.on) is not None
         return (system, measure) in self.passes.statistics or there
 
-    def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> Sums | None:
+    def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> StreamedSystems | None:
         """Some of the systems, of which other measures are asked: as they are, where that is known,
         and else in passes of their own that are made when something takes their numbers; None where
         the rows cannot be looked at again."""
@@ -215,7 +220,7 @@ class Sums(Sample):
             if not self.rereadable:
                 return None
 
-        def made() -> Sums:
+        def made() -> StreamedSystems:
             tables = len(systems) * len({measure.label for measure in measures})
             return replace(
                 self,
@@ -230,7 +235,7 @@ class Sums(Sample):
 
         return cached(self, ("also", *systems, *measures), made)
 
-    def under(self, settings: Settings) -> Sums:
+    def under(self, settings: Settings) -> StreamedSystems:
         """The same with other intervals."""
         template = {name: system.under(settings) for name, system in self.template.items()}
         return replace(self, settings=settings, template=template, given=self.passes)
@@ -246,10 +251,10 @@ class Sums(Sample):
         tables: Sequence[ScoreTable] = ()
         if isinstance(statistic, ScoreTable):
             tables = (statistic,)
-        elif isinstance(statistic, Several):
+        elif isinstance(statistic, StatisticVector):
             tables = [of for of in statistic.parts if isinstance(of, ScoreTable)]
         elif isinstance(statistic, ClassTables):
-            weights = weights_of(measure, statistic.labels, statistic.shares)
+            weights = class_weights(measure, statistic.labels, statistic.shares)
             own = zip(statistic.labels, statistic.tables, strict=True)
             tables = [of for label, of in own if label in weights]
         if not tables:
@@ -264,7 +269,7 @@ class Sums(Sample):
             bounds: Any = np.zeros(2)
             if isinstance(statistic, ScoreTable):
                 bounds = statistic.bounds(area.name)
-            elif isinstance(statistic, Several):
+            elif isinstance(statistic, StatisticVector):
                 bounds = self.template[system].terms(measure).ends(measure, statistic)
             elif isinstance(statistic, ClassTables):
                 for weight, of in zip(weights.values(), tables, strict=True):
@@ -359,7 +364,7 @@ class Sums(Sample):
     def origins(self) -> Sequence[InputOrigin]:
         """Where the rows came from, for the provenance."""
         stream = self.engine
-        return stream.state.origins if isinstance(stream, SummedRows) else files_of(stream)
+        return stream.state.origins if isinstance(stream, SummedRows) else file_origins(stream)
 
     @cached_property
     def state(self) -> EvaluationState:
@@ -407,7 +412,7 @@ class Sums(Sample):
 
         return replace(slices, differences=compare_within_slices(self, comparison))
 
-    def parts(self) -> Iterator[tuple[SliceDefinition, str, Sums]]:
+    def parts(self) -> Iterator[tuple[SliceDefinition, str, StreamedSystems]]:
         """Each slice."""
         if self.group is None:
             return
@@ -415,18 +420,18 @@ class Sums(Sample):
             for name, at in zip(cut.names, places, strict=True):
                 yield cut, name, self.on(at)
 
-    def on(self, at: int) -> Sums:
+    def on(self, at: int) -> StreamedSystems:
         """On a slice, by its place, of which nothing takes another look."""
         assert self.group is not None
-        columns = replace(self.columns, stream=once_made(self.engine))
+        columns = replace(self.columns, stream=single_use_engine(self.engine))
         return replace(self, columns=columns, given=self.group.part(at))
 
 
 @dataclass(frozen=True, eq=False)
-class _OnPart:
+class _SubsetSystem:
     """A system on a slice."""
 
-    sample: Sums
+    sample: StreamedSystems
     system: str
 
     def reading(self, measure: Measure) -> PointEstimate:
@@ -438,20 +443,20 @@ class _OnPart:
 class _SubsetPair:
     """The slices that one column cuts the rows of one system into, and of each the rest."""
 
-    sample: Sums
+    sample: StreamedSystems
     system: str
     cut: SliceDefinition
     places: Sequence[int]
 
-    def part(self, part: int) -> _OnPart:
+    def part(self, part: int) -> _SubsetSystem:
         """What gives the readings of a slice."""
-        return _OnPart(self.sample.on(self.places[part]), self.system)
+        return _SubsetSystem(self.sample.on(self.places[part]), self.system)
 
     def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """The result on a slice."""
         return self.sample.on(self.places[part]).estimate(self.system, measure, reading)
 
-    def rest(self, part: int) -> Outside | None:
+    def rest(self, part: int) -> ComplementSystem | None:
         """What is outside of it; None where nothing is."""
         if len(self.places) < 2:
             return None
@@ -459,7 +464,7 @@ class _SubsetPair:
         own = self.sample.settings
         apart = replace(own, seed=(own.seed + 2**62) % 2**63)
         assert self.sample.group is not None
-        return Outside(self.sample.group.rest(self.places[part]), self.system, apart)
+        return ComplementSystem(self.sample.group.rest(self.places[part]), self.system, apart)
 
     def forget(self, part: int) -> None:
         """Tables of slices stay, for the rests of others."""

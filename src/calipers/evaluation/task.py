@@ -19,7 +19,7 @@ MOST = 2**31 - 1
 WIDE = ("labels", "outputs", "levels", "pattern")
 
 
-def listed(text: str) -> list[str]:
+def split_commas(text: str) -> list[str]:
     """The texts between commas."""
     return text.split(",")
 
@@ -182,11 +182,11 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Hole:
+class UnavailableOption:
     """An option that a task does not take, or not from every engine, and why not."""
 
     reason: str
     engines: Sequence[str] = field(default=())
 
 
-Holes = Mapping[tuple[str, str], Hole]
+Holes = Mapping[tuple[str, str], UnavailableOption]

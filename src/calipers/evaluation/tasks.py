@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from calipers.evaluation.task import MOST, Argument, Column, Task, listed
+from calipers.evaluation.task import MOST, Argument, Column, Task, split_commas
 
 # --- What tasks share ---
 
@@ -67,7 +67,7 @@ SHARED_COLUMNS: Mapping[str, Column] = {
 SHARED_ROLES = tuple(SHARED_COLUMNS)
 
 
-def bins_of(texts: tuple[str, ...]) -> dict[str, list[float]] | None:
+def parse_bins(texts: tuple[str, ...]) -> dict[str, list[float]] | None:
     """Where to cut columns, of ``age=40,65``."""
     made = {}
     for text in texts:
@@ -110,7 +110,7 @@ OPTIONS: Mapping[str, Argument] = {
             "Bin edges of a numeric slicing column (default: its quartiles). Repeatable.",
             metavar="COL=X,Y,…",
             many=True,
-            parse=bins_of,
+            parse=parse_bins,
             shown=True,
             description='Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, '
             "65]}``. By default they are binned at their quartiles.",
@@ -273,7 +273,7 @@ ENGINE_OF_TOPICS = replace(
 )
 
 
-def engine_of(task: Task) -> Argument | None:
+def engine_argument(task: Task) -> Argument | None:
     """How the engine of a task is chosen, if there is a choice."""
     if len(task.engines) == 1:
         return None
@@ -317,14 +317,14 @@ def thresholds_by_label(text: str) -> Any:
         ) from None
 
 
-def sign(text: str) -> str:
+def check_not_empty(text: str) -> str:
     """A text that is not empty."""
     if not text:
         raise ValueError("is empty")
     return text
 
 
-def topics_of(texts: tuple[str, ...]) -> Any:
+def parse_topics(texts: tuple[str, ...]) -> Any:
     """Names of topics, or ``all``."""
     return "all" if texts == ("all",) else texts
 
@@ -477,7 +477,7 @@ RETRIEVAL = Task(
             "every topic.",
             metavar="TOPIC",
             many=True,
-            parse=topics_of,
+            parse=parse_topics,
             shown=True,
             description="Topics whose own curves are added to the report and to "
             "``evaluation.curves``: precision-recall, raw and interpolated, and ROC if "
@@ -688,7 +688,7 @@ CLASSIFICATION = Task(
             "labels",
             "Classes in display order.",
             metavar="A,B,…",
-            parse=listed,
+            parse=split_commas,
             description="Classes in display order, including classes without rows; all of them "
             "are evaluated. Two classes with ``positive``, a ``threshold`` or scores in one "
             "column define a binary problem.",
@@ -847,7 +847,7 @@ MULTILABEL = Task(
             "Separator of the labels in a column of text, such as '|'. In CSV an empty field is "
             "a row without labels.",
             metavar="TEXT",
-            parse=sign,
+            parse=check_not_empty,
             description='Separator of the labels in a column of text, as in ``"sun|sea"``. Empty '
             "text is a row without labels, and so is an empty field of a CSV file.",
         ),
@@ -855,7 +855,7 @@ MULTILABEL = Task(
             "labels",
             "Labels in display order.",
             metavar="A,B,…",
-            parse=listed,
+            parse=split_commas,
             description="Labels in display order. By default the column names of data frames, or "
             "all labels that occur, sorted. Tables are matched by column names, arrays by this "
             "order.",
@@ -1320,7 +1320,7 @@ AGREEMENT = Task(
             "order",
             "Order of the categories (default: numeric or alphabetical).",
             metavar="A,B,…",
-            parse=listed,
+            parse=split_commas,
             description="Order of the categories; by default numeric or alphabetical.",
             type="list",
             annotation="Sequence[Any] | None",

@@ -14,12 +14,12 @@ from calipers.estimation.topics import TopicRows, estimate_over_topics, paired_d
 from calipers.evaluation import stored_predictions as keeping
 from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.shared import (
-    as_clusters,
-    as_order,
     glossary,
     notes_on_names,
     provenance,
     requested_names,
+    to_clusters,
+    to_time_order,
 )
 from calipers.inference.method_limits import FEW_DEGREES
 from calipers.inference.summaries import Summary
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from calipers.evaluation.stored_predictions import Common
     from calipers.inference.clusters import ClusterIndex
     from calipers.inference.point_estimate import PointEstimate
-    from calipers.inference.serial import Looked
+    from calipers.inference.serial import DependenceResult
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, IntArray
@@ -85,7 +85,7 @@ class TopicScores:
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
     #: Tells what has to be the same where systems of another day are compared with these.
     common: Common = dict
-    _serial: list[Looked] = field(default_factory=list, repr=False)
+    _serial: list[DependenceResult] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(
@@ -132,8 +132,8 @@ class TopicScores:
         cluster = columns.cluster
         made = replace(
             self,
-            clusters=None if cluster is None else as_clusters(cluster, own, repeats),
-            order=as_order(columns.time, repeats),
+            clusters=None if cluster is None else to_clusters(cluster, own, repeats),
+            order=to_time_order(columns.time, repeats),
         )
         if weight is None and repeats.places is None:
             return made
@@ -210,11 +210,11 @@ class TopicScores:
         """Note whether topics that follow each other in time are alike."""
         if self.order is None:
             return
-        from calipers.inference.serial import Looked
+        from calipers.inference.serial import DependenceResult
 
         named = zip(self.measures, readings, strict=True)
         self._serial.extend(
-            Looked.at(system, str(measure), reading)
+            DependenceResult.at(system, str(measure), reading)
             for measure, reading in named
             if reading.kind != "count" and np.isfinite(reading.value)
         )
@@ -250,7 +250,7 @@ class TopicScores:
             return self.whole.to_keep()
         if not self.statistics:
             return None
-        return keeping.of_topics(self.unit, self.topics, self.statistics, self.common())
+        return keeping.store_rankings(self.unit, self.topics, self.statistics, self.common())
 
     def of_curves(self, *, zero: bool) -> dict[str, Any]:
         """What curves of means over these topics take."""
@@ -293,11 +293,11 @@ class TopicScores:
         )
         if not costs:
             return made
-        from calipers.evaluation.costs import with_costs
+        from calipers.evaluation.costs import add_costs
 
         costs = costs if self.kept is None else costs.taken(self.kept)
         rows = self.settings, self.importance, self.clusters
-        return with_costs(made, costs, costs.systems, *rows, made=cut_by, unit=self.unit)
+        return add_costs(made, costs, costs.systems, *rows, made=cut_by, unit=self.unit)
 
     @property
     def _conventions(self) -> dict[str, Any]:
@@ -395,7 +395,7 @@ class TopicScores:
 
         has = np.flatnonzero(~np.isnan(table).any(axis=1))
         apart, order = table[has] - table[has].mean(axis=1, keepdims=True), self.order.taken(has)
-        return any(serial.of_rows(order, x - x.mean()) is not None for x in apart.T)
+        return any(serial.row_dependence(order, x - x.mean()) is not None for x in apart.T)
 
     def importance_of(self, measure: Measure) -> FloatArray | None:
         """What each topic counts for; None where all count once, as in sums."""

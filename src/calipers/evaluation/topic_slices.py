@@ -42,7 +42,7 @@ def define_topic_slices(
     without a value."""
     columns: Callable[[str, Any], Any]
     if isinstance(slices, Mapping):
-        columns = _told(topics)
+        columns = _column_reader(topics)
     elif slices is not None and table is None:
         raise InputError(
             f"slices is {format_value(slices)}: columns of a table of topics; give topic_table= as "
@@ -62,7 +62,7 @@ def define_topic_slices(
     return define_slices(asked or None, bins, len(topics), "topics")
 
 
-def _told(topics: Sequence[str]) -> Callable[[str, Any], Any]:
+def _column_reader(topics: Sequence[str]) -> Callable[[str, Any], Any]:
     """What dicts from topics to values say of these topics, as a column."""
 
     def column(name: str, given: Any) -> Any:
@@ -181,7 +181,7 @@ class _TopicSubset:
         if whole.importance is not None:
             weight = whole.importance * (1.0 if weight is None else weight)
         values = whole.values if pooled else whole.summary.columns(whole.values)[0]
-        deck = decks.deck(RowLosses(values, weight, None, self.settings))
+        deck = decks.permutation_pool(RowLosses(values, weight, None, self.settings))
         if deck is None:
             return None
         value = self.reading(measure).value if turned else value
@@ -199,7 +199,7 @@ class _TopicSubset:
             often = replace(
                 self.settings, resamples=n_for_adjusted_p(self.parts.asked, self.settings)
             )
-            self._dealt.append(decks.lots(topics, size, often))
+            self._dealt.append(decks.draw_subsets(topics, size, often))
         return self._dealt[0]
 
 

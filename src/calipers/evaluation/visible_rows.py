@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached
-from calipers.statistics import Largest, LookedAt, Several
+from calipers.statistics import LargestResiduals, SampledRows, StatisticVector
 
 if TYPE_CHECKING:
     from calipers.engines.pass_tasks import BatchSystems
@@ -29,27 +29,29 @@ class VisibleRows:
     #: Whether these are all rows.
     whole: bool = True
     #: Where they are not, the largest residuals of all rows by system, if there are such.
-    largest: Mapping[str, Largest] = field(default_factory=dict)
+    largest: Mapping[str, LargestResiduals] = field(default_factory=dict)
     #: How many they are, where these are some.
     number: str = ""
     #: Whether a row may stand for several, so that it is meant to be there again.
     counted: bool = False
 
 
-def keep_some(built: BatchSystems, level: int = 0, largest: Sequence[Largest] = ()) -> Several:
+def keep_some(
+    built: BatchSystems, level: int = 0, largest: Sequence[LargestResiduals] = ()
+) -> StatisticVector:
     """Some rows of a batch: what is true of them, what systems say, what they weigh, and their
-    clusters; at a level of :class:`LookedAt` at least. The ``largest`` residuals of each system
+    clusters; at a level of :class:`SampledRows` at least. The ``largest`` residuals of each system
     stand beside them."""
     systems: list[Any] = list(built.systems.values())
     one = systems[0]
-    columns = [one.truth, *(of for system in systems for of in _said(system).values())]
+    columns = [one.truth, *(of for system in systems for of in _output_columns(system).values())]
     columns += [np.ones(len(one.truth)) if one.weight is None else one.weight]
     columns += [] if one.clusters is None else [one.clusters.code]
     assert built.numbers is not None
-    return Several((LookedAt.of(built.numbers, columns, level), *largest))
+    return StatisticVector((SampledRows.of(built.numbers, columns, level), *largest))
 
 
-def _said(system: Any) -> dict[str, Any]:
+def _output_columns(system: Any) -> dict[str, Any]:
     """The columns of what a system says, by the names of its fields."""
     named = ((name, getattr(system, name)) for name in system.columns if name not in _SHARED)
     return {name: of for name, of in named if of is not None}
@@ -62,17 +64,17 @@ def visible_rows(sample: Any) -> VisibleRows | None:
     parts = kept_rows(sample)
     if parts is None:
         return None
-    made: VisibleRows = cached(sample, "visible rows", lambda: _rebuilt(sample, *parts))
+    made: VisibleRows = cached(sample, "visible rows", lambda: _rebuild_systems(sample, *parts))
     return made
 
 
-def _rebuilt(sample: Any, some: LookedAt, *largest: Largest) -> VisibleRows:
+def _rebuild_systems(sample: Any, some: SampledRows, *largest: LargestResiduals) -> VisibleRows:
     """The systems on rows that were kept."""
     columns, template = _Columns(some.columns), sample.template
     first = next(iter(template.values()))
     truth = columns.next(first.truth)
     said = {
-        name: {own: columns.next(of) for own, of in _said(system).items()}
+        name: {own: columns.next(of) for own, of in _output_columns(system).items()}
         for name, system in template.items()
     }
     given = columns.next(np.zeros(0))
@@ -92,18 +94,18 @@ def _rebuilt(sample: Any, some: LookedAt, *largest: Largest) -> VisibleRows:
         return VisibleRows(systems, lambda row: f"row {some.number[row]}", counted=counted)
     of_all = dict(zip(systems, largest, strict=True)) if largest else {}
     return VisibleRows(
-        systems, None, whole=False, counted=counted, largest=of_all, number=_number(some)
+        systems, None, whole=False, counted=counted, largest=of_all, number=_sample_note(some)
     )
 
 
-def _number(some: LookedAt) -> str:
+def _sample_note(some: SampledRows) -> str:
     return "" if some.whole else f"{len(some.number):,} of {some.rows:,} rows, spread evenly"
 
 
 def note_of_rows(sample: Any) -> tuple[str, ...]:
     """Of how many rows findings and curves are, where these are some of many."""
     parts = kept_rows(sample)
-    number = "" if parts is None else _number(parts[0])
+    number = "" if parts is None else _sample_note(parts[0])
     return (f"Findings and curves that take rows look at {number}.",) if number else ()
 
 
@@ -113,7 +115,9 @@ def kept_rows(sample: Any) -> tuple[Any, ...] | None:
     if sample.rows is not None:
         return None
     found = sample.passes.passed.seen
-    return found.parts if isinstance(found, Several) and len(found.parts[0].number) else None
+    return (
+        found.parts if isinstance(found, StatisticVector) and len(found.parts[0].number) else None
+    )
 
 
 class _Columns:

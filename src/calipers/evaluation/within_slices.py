@@ -17,7 +17,7 @@ from calipers.evaluation.difference_families import (
 from calipers.inference.available_methods import BY_REPLICATES
 from calipers.inference.hypotheses import USUAL
 from calipers.inference.method_limits import MOST_PAIRS_WITHIN
-from calipers.inference.procedures import without
+from calipers.inference.procedures import no_procedure
 from calipers.results import Comparison, Difference, SliceDifference
 
 if TYPE_CHECKING:
@@ -37,15 +37,15 @@ def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[Slice
         asked = ComparisonOptions(part, sample.settings, USUAL, None)
         for measure, own in asked.found(pairs, "", with_vectors=True).items():
             there = found.setdefault(measure, [])
-            there += [replace(_sober(one), part=(cut.column, name)) for one in own]
+            there += [replace(_drop_degenerate_test(one), part=(cut.column, name)) for one in own]
     return tuple(
         SliceDifference(*one.part, difference)
         for family in make_families(found, comparison.primary)
-        for one, difference in _adjusted(family, sample, comparison.baseline)
+        for one, difference in _adjust_family(family, sample, comparison.baseline)
     )
 
 
-def _sober(one: DifferenceStatistics) -> DifferenceStatistics:
+def _drop_degenerate_test(one: DifferenceStatistics) -> DifferenceStatistics:
     """Without a test by replicates where hardly one is defined or none varies, as of three rows:
     their share on one side says nothing."""
     spread = one.procedure.error.se > 0 or one.value == 0
@@ -54,10 +54,10 @@ def _sober(one: DifferenceStatistics) -> DifferenceStatistics:
     none = {"p": math.nan, "test": "none", "low": math.nan, "high": math.nan}
     why = one.fields["no_interval"] or "no_spread"
     fields = {**one.fields, **none, "no_interval": why}
-    return replace(one, fields=fields, procedure=without(why, one.value), vector=None)
+    return replace(one, fields=fields, procedure=no_procedure(why, one.value), vector=None)
 
 
-def _adjusted(
+def _adjust_family(
     family: dict[Measure, list[DifferenceStatistics]], sample: Sample, baseline: str | None
 ) -> Iterable[tuple[DifferenceStatistics, Difference]]:
     """The differences of a family; those without a test are not of their number."""

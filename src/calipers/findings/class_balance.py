@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from calipers.findings.confusion_cells import ALL_ROWS, ClassCellCounts, ConfusionCells, below
+from calipers.findings.confusion_cells import ALL_ROWS, ClassCellCounts, ConfusionCells, is_below
 from calipers.findings.formatting import IntervalNumber, format_first, of_rows
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
 from calipers.report.numbers import format_count, format_number
@@ -55,7 +55,7 @@ def imbalance(s: Subject, classes: ClassSizes) -> Iterator[Claim]:
     for code in range(k):
         share = cells.share(ClassCellCounts(code).true, ALL_ROWS)
         shares[cells.label(code)] = share(s.level)
-        own = p_of_level(below(share, RARE / k), s.level)
+        own = p_of_level(is_below(share, RARE / k), s.level)
         p[cells.label(code)] = min(1.0, tests * own)
     rare = {label: shares[label] for label, own in p.items() if own <= 1 - s.level}
     yield Claim(min(p.values()), partial(_imbalance, s, cells, rare))

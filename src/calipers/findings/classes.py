@@ -11,10 +11,10 @@ from calipers.findings.confusion_cells import (
     AtLevel,
     ClassCellCounts,
     MulticlassCells,
-    above,
-    below,
-    in_cell,
-    minus,
+    is_above,
+    is_below,
+    single_cell,
+    subtract,
 )
 from calipers.findings.formatting import IntervalNumber
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
@@ -35,7 +35,7 @@ def low_recall_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
             for hit, rows in ((of.hit, of.true), (of.right_elsewhere, of.others))
         )
         says = partial(_weak_class, s, cells, code, recall, rest)
-        yield Claim(p_of_level(below(minus(recall, rest), 0.0), s.level), says)
+        yield Claim(p_of_level(is_below(subtract(recall, rest), 0.0), s.level), says)
 
 
 def _weak_class(
@@ -79,14 +79,14 @@ def confused_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
             continue
 
         of_errors, of_rows = (
-            cells.share(in_cell(code, other), part, exact=True)
+            cells.share(single_cell(code, other), part, exact=True)
             for part in (ClassCellCounts(code).missed, ClassCellCounts(code).true)
         )
 
         # Of the classes that a class is taken for, two at most have half of the errors.
         p = max(
-            p_of_level(above(of_errors, 0.5), s.level),
-            p_of_level(above(of_rows, CONFUSED), s.level),
+            p_of_level(is_above(of_errors, 0.5), s.level),
+            p_of_level(is_above(of_rows, CONFUSED), s.level),
         )
         yield Claim(
             min(1.0, 2 * p), partial(_confused_class, s, cells, code, other, of_errors, of_rows)

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from calipers.findings.formatting import format_first, quoted, system_subject
+from calipers.findings.formatting import format_first, quote, system_subject
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.report.numbers import format_count, format_number, format_p
 from calipers.report.safe_names import join_words
@@ -122,7 +122,7 @@ def negative_mean_silhouette(s: Subject, lying: PointSilhouettes) -> Iterator[Fi
     if len(found):
         worst = found[np.argsort(means[found], kind="stable")]
         said = format_first(
-            f"{quoted(lying.names[j])} ({format_number(float(means[j]))})" for j in worst
+            f"{quote(lying.names[j])} ({format_number(float(means[j]))})" for j in worst
         )
         yield FindingDraft(
             f"{s.who}: negative mean silhouette of {said}. On average the points of such a cluster "
@@ -141,7 +141,7 @@ def negative_silhouettes(s: Subject, lying: PointSilhouettes) -> Iterator[Findin
         yield FindingDraft(
             f"{s.who}: {share:.0%} of the points have a negative silhouette, that is, they are "
             "closer to another cluster than to their own. The most frequent pair of clusters is "
-            f"{quoted(lying.names[one])} and {quoted(lying.names[other])} "
+            f"{quote(lying.names[one])} and {quote(lying.names[other])} "
             f"({format_count(points, 'points')}).",
             {"share": share, "points between the two": float(points)},
             s.named("silhouette"),
@@ -178,7 +178,7 @@ def disagreement_on_k(s: Subject, numbers: ClusterCounts) -> Iterator[FindingDra
     if len({numbers.clusters[name] for name in best}) > 1:
         said = "; ".join(
             f"{system_subject(name)} with {format_count(numbers.clusters[name], 'clusters')} by "
-            f"{join_words(measures)}" + _in_favour(numbers.favours[m] for m in measures)
+            f"{join_words(measures)}" + _bias_note(numbers.favours[m] for m in measures)
             for name, measures in best.items()
         )
         measures = [measure for of in best.values() for measure in of]
@@ -189,7 +189,7 @@ def disagreement_on_k(s: Subject, numbers: ClusterCounts) -> Iterator[FindingDra
         )
 
 
-def _in_favour(of: Iterable[str]) -> str:
+def _bias_note(of: Iterable[str]) -> str:
     found = [words for words in dict.fromkeys(of) if words]
     return f" (favouring {join_words(found)})" if found else ""
 
@@ -211,7 +211,7 @@ def bimodal_cluster(s: Subject, halves: Bisections) -> Iterator[Claim]:
 
 def _two_in_one(s: Subject, halves: Bisections, found: IntArray) -> FindingDraft:
     most = found[np.argsort(-halves.shares[found], kind="stable")]
-    said = format_first(f"{quoted(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
+    said = format_first(f"{quote(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
     return FindingDraft(
         f"{s.who}: {'a cluster appears' if len(found) == 1 else f'{len(found)} clusters appear'} "
         f"bimodal: splitting {said} in two along the longest axis removes more of the variance "
@@ -231,14 +231,14 @@ def bisection_gain(along: FloatArray) -> float:
 
 
 @rule("unstable-clusters", "caution", Stability, cost="results", counts=True)
-def unstable(s: Subject, stability: Stability) -> Iterator[FindingDraft]:
+def unstable_clusters(s: Subject, stability: Stability) -> Iterator[FindingDraft]:
     """The mean Jaccard index of a cluster and the most similar cluster of each bootstrap clustering
     is below {UNSTABLE}."""
     found = np.flatnonzero(stability.jaccard < UNSTABLE)
     if len(found):
         worst = found[np.argsort(stability.jaccard[found], kind="stable")]
         said = format_first(
-            f"{quoted(stability.names[j])} ({stability.jaccard[j]:.2f})" for j in worst
+            f"{quote(stability.names[j])} ({stability.jaccard[j]:.2f})" for j in worst
         )
         yield FindingDraft(
             f"{s.who}: {'a cluster is' if len(found) == 1 else f'{len(found)} clusters are'} not "

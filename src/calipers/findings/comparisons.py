@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from calipers.findings.formatting import (
     IntervalNumber,
     format_first,
-    quoted,
+    quote,
     round_count,
     system_name,
 )
@@ -64,7 +64,7 @@ def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate])
     values: dict[str, float | IntervalNumber] = {}
     texts: list[str] = []
     for one in differing:
-        name, by = quoted(one.slice), IntervalNumber.of(one.to_rest)
+        name, by = quote(one.slice), IntervalNumber.of(one.to_rest)
         values |= {f"difference of {name}": by, f"adjusted p of {name}": one.to_rest.p_adjusted}
         texts.append(f"{name} {'' if texts else 'differs from all other rows '}by {by:+}")
     return FindingDraft(
@@ -100,10 +100,12 @@ def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
                     if d.system in of and d.baseline in of
                 ]
                 if len(both) > 1:
-                    yield _reversed(d, column, both)
+                    yield _reversal_claim(d, column, both)
 
 
-def _reversed(d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]]) -> Claim:
+def _reversal_claim(
+    d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]]
+) -> Claim:
     gaps = [IntervalNumber.of(first) - IntervalNumber.of(second) for _, first, second in both]
     if not (outcome(d).decided and all(gap.value * d.value < 0 for gap in gaps)):
         return Claim(1.0)
@@ -119,15 +121,15 @@ def _reversed(d: Difference, column: str, both: list[tuple[str, Estimate, Estima
     inside = IntervalNumber(mean, mean - below, mean + above)
     # Both must be significant: the overall difference, and the opposite one within slices.
     p = max(d.p_adjusted, p_of_limits(inside, 0.0, both[0][1].level))
-    return Claim(p, partial(_told_reversed, d, column, both, inside))
+    return Claim(p, partial(_reversal_message, d, column, both, inside))
 
 
-def _told_reversed(
+def _reversal_message(
     d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]], inside: IntervalNumber
 ) -> FindingDraft:
     higher, lower = (d.system, d.baseline) if d.value > 0 else (d.baseline, d.system)
     listed = format_first(
-        f"{quoted(name)} ({format_number(a.value)} and {format_number(b.value)})"
+        f"{quote(name)} ({format_number(a.value)} and {format_number(b.value)})"
         for name, a, b in both
     )
     overall = IntervalNumber.of(d)
@@ -146,7 +148,7 @@ def _told_reversed(
 
 
 @rule("not-told-apart", "information", ComparisonResults, cost="results")
-def not_told_apart(_: Subject, compared: ComparisonResults) -> Iterator[FindingDraft]:
+def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterator[FindingDraft]:
     """The difference of two systems on the primary measure is not significant: its adjusted p-value
     exceeds one minus the level, or its interval contains 0."""
     comparison = compared.comparison
@@ -160,7 +162,7 @@ def not_told_apart(_: Subject, compared: ComparisonResults) -> Iterator[FindingD
     if len(list_systems(comparison)) > MANY_SYSTEMS and len(undecided) > MOST_PAIRS:
         return  # a few pairs do not represent all; the ranking shows which are similar
     for d in undecided[:MOST_PAIRS]:
-        yield _not_told_apart(d)
+        yield _no_difference_message(d)
     if len(undecided) > MOST_PAIRS:
         more, measure = len(undecided) - MOST_PAIRS, undecided[0].measure
         yield FindingDraft(
@@ -173,7 +175,7 @@ def not_told_apart(_: Subject, compared: ComparisonResults) -> Iterator[FindingD
         )
 
 
-def _not_told_apart(d: Difference) -> FindingDraft:
+def _no_difference_message(d: Difference) -> FindingDraft:
     """The required number follows from a detectable difference proportional to 1/√n."""
     reach = d.detectable
     difference = IntervalNumber.of(d)

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from calipers.findings.formatting import IntervalNumber, quoted
+from calipers.findings.formatting import IntervalNumber, quote
 from calipers.inference import intervals, proportions
 from calipers.statistics import ConfusionMatrix, FloatArray, effective_size
 
 
 @dataclass(frozen=True)
-class Part:
+class CellSelection:
     """Some cells of a matrix: the weight of the rows in them, or of each of several matrices, and
     which cells of how many classes they are, shape (K, K)."""
 
@@ -31,22 +31,22 @@ class Part:
 AtLevel = Callable[[float], IntervalNumber]
 
 
-def above(of: AtLevel, limit: float) -> Callable[[float], bool]:
+def is_above(of: AtLevel, limit: float) -> Callable[[float], bool]:
     """Whether the interval of a level lies above a number."""
     return lambda level: of(level).low > limit
 
 
-def below(of: AtLevel, limit: float) -> Callable[[float], bool]:
+def is_below(of: AtLevel, limit: float) -> Callable[[float], bool]:
     """Whether the interval of a level lies below a number."""
     return lambda level: of(level).high < limit
 
 
-def minus(first: AtLevel, second: AtLevel) -> AtLevel:
+def subtract(first: AtLevel, second: AtLevel) -> AtLevel:
     """The difference of two that are independent."""
     return lambda level: first(level) - second(level)
 
 
-def _cells_at(*places: tuple[Any, Any]) -> Callable[[int], FloatArray]:
+def _cell_mask(*places: tuple[Any, Any]) -> Callable[[int], FloatArray]:
     """1 for the cells at these indices, of truth and of prediction."""
 
     def mask(classes: int) -> FloatArray:
@@ -58,23 +58,23 @@ def _cells_at(*places: tuple[Any, Any]) -> Callable[[int], FloatArray]:
     return mask
 
 
-def in_cell(truth: int, predicted: int) -> Part:
+def single_cell(truth: int, predicted: int) -> CellSelection:
     """The rows of a class that are predicted as a class."""
-    return Part(lambda m: m.cell(truth, predicted), _cells_at((truth, predicted)))
+    return CellSelection(lambda m: m.cell(truth, predicted), _cell_mask((truth, predicted)))
 
 
-def of_class(code: int) -> Part:
+def class_cells(code: int) -> CellSelection:
     """The rows of a class."""
-    return Part(lambda m: m.truth[..., code], _cells_at((code, slice(None))))
+    return CellSelection(lambda m: m.truth[..., code], _cell_mask((code, slice(None))))
 
 
-def predicted_as(code: int) -> Part:
+def predicted_as(code: int) -> CellSelection:
     """The rows that are predicted as a class."""
-    return Part(lambda m: m.prediction[..., code], _cells_at((slice(None), code)))
+    return CellSelection(lambda m: m.prediction[..., code], _cell_mask((slice(None), code)))
 
 
 #: All rows.
-ALL_ROWS = Part(lambda m: m.truth.sum(axis=-1), lambda k: np.ones((k, k)))
+ALL_ROWS = CellSelection(lambda m: m.truth.sum(axis=-1), lambda k: np.ones((k, k)))
 
 
 #: An error that is not known, and its degrees of freedom.
@@ -99,9 +99,9 @@ class ConfusionCells:
 
     def label(self, code: int) -> str:
         """A class in a sentence."""
-        return quoted(self.matrix.labels[code])
+        return quote(self.matrix.labels[code])
 
-    def share(self, part: Part, of: Part, *, exact: bool = False) -> AtLevel:
+    def share(self, part: CellSelection, of: CellSelection, *, exact: bool = False) -> AtLevel:
         """The share of the rows in the cells ``of`` that are in ``part``."""
         rows = float(of(self.matrix))
         if not rows > 0:
@@ -122,12 +122,12 @@ class ConfusionCells:
         size = min(size, share * (1 - share) / se**2)
 
         def at(level: float) -> IntervalNumber:
-            wider = intervals.t_of(level, df) / intervals.z_of(level)
+            wider = intervals.t_quantile(level, df) / intervals.normal_quantile(level)
             return IntervalNumber.within(share, method(share, size / wider**2, level))
 
         return at
 
-    def apart(self, more: Part, less: Part) -> AtLevel:
+    def apart(self, more: CellSelection, less: CellSelection) -> AtLevel:
         """The share of all rows in the cells ``more`` minus that in the cells ``less``, of which
         none is in both."""
         total = float(self.matrix.total)
@@ -158,9 +158,9 @@ class ConfusionCells:
         Both are counts of the same rows; the interval is normal for the logarithm, by the delta
         method.
         """
-        return self.ratio([predicted_as(code)], [of_class(code)])
+        return self.ratio([predicted_as(code)], [class_cells(code)])
 
-    def ratio(self, over: Sequence[Part], under: Sequence[Part]) -> AtLevel:
+    def ratio(self, over: Sequence[CellSelection], under: Sequence[CellSelection]) -> AtLevel:
         """The product of the rows in some cells over the product of those in others, with an
         interval that is normal for the logarithm, by the delta method; undefined where a product
         is 0."""
@@ -184,18 +184,22 @@ class ConfusionCells:
             se, df = math.sqrt(float((self.matrix.squares * influence**2).sum())), math.inf
 
         def at(level: float) -> IntervalNumber:
-            width = (intervals.t_of(level, df) if self.clusters else intervals.z_of(level)) * se
+            width = (
+                intervals.t_quantile(level, df)
+                if self.clusters
+                else intervals.normal_quantile(level)
+            ) * se
             return IntervalNumber(value, value / math.exp(width), value * math.exp(width))
 
         return at
 
-    def _inside(self, part: Part) -> FloatArray:
+    def _inside(self, part: CellSelection) -> FloatArray:
         """1 for each cell that is in a part, and 0 for others, shape (K, K)."""
         return part.mask(self.matrix.classes)
 
 
 def _student(value: float, se: float, df: float, level: float) -> IntervalNumber:
-    half = intervals.t_of(level, df) * se if df > 0 else math.nan
+    half = intervals.t_quantile(level, df) * se if df > 0 else math.nan
     return IntervalNumber(value, value - half, value + half)
 
 
@@ -211,14 +215,16 @@ class ClassCellCounts:
     """The rows of a class by what they are and what is answered."""
 
     def __init__(self, code: int) -> None:
-        true, hit = of_class(code), _cells_at((code, code))
+        true, hit = class_cells(code), _cell_mask((code, code))
         self.true = true
-        self.others = Part(
+        self.others = CellSelection(
             lambda m: m.one_vs_rest().negative[..., code], lambda k: 1.0 - true.mask(k)
         )
-        self.hit = Part(lambda m: m.hits[..., code], hit)
-        self.missed = Part(lambda m: m.one_vs_rest().fn[..., code], lambda k: true.mask(k) - hit(k))
+        self.hit = CellSelection(lambda m: m.hits[..., code], hit)
+        self.missed = CellSelection(
+            lambda m: m.one_vs_rest().fn[..., code], lambda k: true.mask(k) - hit(k)
+        )
         #: Rows of other classes that are predicted as what they are.
-        self.right_elsewhere = Part(
+        self.right_elsewhere = CellSelection(
             lambda m: np.maximum(m.correct - m.hits[..., code], 0.0), lambda k: np.eye(k) - hit(k)
         )

@@ -58,7 +58,9 @@ class RowOutputs:
 def identical_columns(s: Subject, of: RowOutputs) -> Iterator[FindingDraft]:
     """Two systems have identical outputs on every row or topic, with at least {ENOUGH} distinct
     scores, errors, or judged documents below the first rank."""
-    yield from _identical(s, {name: of.said[name] for name in of.said if of.tell(name)}, "rows")
+    yield from _identical_systems(
+        s, {name: of.said[name] for name in of.said if of.tell(name)}, "rows"
+    )
 
 
 @rule("identical-systems", "warning", RunStatisticsByName, cost="rows", counts=True)
@@ -71,14 +73,16 @@ def identical_runs(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDra
         for name, r in of.items()
         if int((r.rank > 1).sum()) >= ENOUGH
     }
-    yield from _identical(s, telling, "topics")
+    yield from _identical_systems(s, telling, "topics")
 
 
-def _identical(s: Subject, of: Mapping[str, Sequence[Column]], unit: str) -> Iterator[FindingDraft]:
+def _identical_systems(
+    s: Subject, of: Mapping[str, Sequence[Column]], unit: str
+) -> Iterator[FindingDraft]:
     groups: list[list[str]] = []
     for name, columns in of.items():
         for group in groups:
-            if _same(of[group[0]], columns):
+            if _is_equal(of[group[0]], columns):
                 group.append(name)
                 break
         else:
@@ -97,7 +101,7 @@ def _identical(s: Subject, of: Mapping[str, Sequence[Column]], unit: str) -> Ite
             )
 
 
-def _same(first: Sequence[Column], second: Sequence[Column]) -> bool:
+def _is_equal(first: Sequence[Column], second: Sequence[Column]) -> bool:
     if [x.shape for x in first] != [x.shape for x in second]:
         return False
     heads = (
@@ -116,7 +120,7 @@ def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     rows = [effective_size(w, q) for w, q in zip(sizes, squares, strict=True)]
     positive, negative = np.flatnonzero(table.positive), np.flatnonzero(table.negative)
     if min(rows) >= ENOUGH and positive[-1] < negative[0]:
-        yield from _perfect(s, sum(rows), "separates the classes without error")
+        yield from _perfect_score(s, sum(rows), "separates the classes without error")
 
 
 @rule("perfect-separation", "caution", ConfusionCells, cost="sums", counts=True)
@@ -127,7 +131,7 @@ def perfect_answers(s: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]
     m = cells.matrix
     sizes = [effective_size(w, q) for w, q in zip(m.truth, m.squared.truth, strict=True)]
     if m.correct == m.total > 0 and sum(n >= ENOUGH for n in sizes) >= 2 and not s.get(ScoreTable):
-        yield from _perfect(s, cells.clusters or sum(sizes), "classifies every row correctly")
+        yield from _perfect_score(s, cells.clusters or sum(sizes), "classifies every row correctly")
 
 
 @rule("perfect-separation", "caution", MultilabelPredictions, cost="rows", counts=True)
@@ -141,10 +145,12 @@ def perfect_sets(s: Subject, answers: MultilabelPredictions) -> Iterator[Finding
         varied = sum(ENOUGH <= n * share <= n - ENOUGH for share in rows.shares.tolist())
         if varied:
             clusters = None if rows.clusters is None else rows.clusters.number
-            yield from _perfect(s, clusters or n, "predicts the labels of every row correctly")
+            yield from _perfect_score(
+                s, clusters or n, "predicts the labels of every row correctly"
+            )
 
 
-def _perfect(s: Subject, rows: float, what: str) -> Iterator[FindingDraft]:
+def _perfect_score(s: Subject, rows: float, what: str) -> Iterator[FindingDraft]:
     low = proportions.clopper_pearson(1.0, rows, s.level).low
     if low > PERFECT:
         yield FindingDraft(
@@ -161,29 +167,29 @@ def duplicated_rows(s: Subject, of: RowOutputs) -> Iterator[Claim]:
     which are continuous; and rows with equal outputs have the same truth significantly more often
     than rows with neighbouring outputs (sign test)."""
     columns = [x for columns in of.said.values() for x in columns]
-    found = None if of.clustered else next(filter(None, map(_repeated, columns)), None)
+    found = None if of.clustered else next(filter(None, map(_find_repeats, columns)), None)
     if found is None or found[2].all():
         return
     some, order, new = found
     truth, columns = of.truth[some], [x[some] for x in columns]
     n, at, edges = len(new), np.flatnonzero(~new), np.flatnonzero(new)
     rows, before = order[at], order[at - 1]
-    tied = np.logical_and.reduce([_agree(x[rows], x[before]) for x in columns])
-    same = _agree(truth[rows], truth[before])
+    tied = np.logical_and.reduce([_agreement_mask(x[rows], x[before]) for x in columns])
+    same = _agreement_mask(truth[rows], truth[before])
     # Compare with the row of the next larger score, or of the next smaller one at the end.
     after = np.append(edges, n)[np.searchsorted(edges, at, "right")]
     beside = order[np.where(after < n, after, edges[-1] - 1)]
-    like = _agree(truth[rows], truth[beside])
+    like = _agreement_mask(truth[rows], truth[beside])
     once = tied & new[at - 1]
     repeats = int((tied & same).sum())
     if repeats < REPEATED * n or same[once].sum() <= like[once].sum():
         yield Claim(1.0)
         return
-    test = paired_tests.sign(same[once].astype(np.float64) - like[once], "greater")
-    yield Claim(test.p, partial(_duplicated, s, repeats, n))
+    test = paired_tests.sign_test(same[once].astype(np.float64) - like[once], "greater")
+    yield Claim(test.p, partial(_duplicates_message, s, repeats, n))
 
 
-def _duplicated(s: Subject, repeats: int, n: int) -> FindingDraft:
+def _duplicates_message(s: Subject, repeats: int, n: int) -> FindingDraft:
     return FindingDraft(
         f"{repeats / n:.1%} of the rows are duplicates (same truth and same outputs), which makes "
         "intervals too narrow. Remove them, or pass their origin as cluster=.",
@@ -192,7 +198,7 @@ def _duplicated(s: Subject, repeats: int, n: int) -> FindingDraft:
     )
 
 
-def _repeated(
+def _find_repeats(
     column: Column,
 ) -> tuple[IntArray | slice, IntArray, npt.NDArray[np.bool_]] | None:
     """The rows to examine, their order by the value of a continuous column, and which of them are
@@ -200,7 +206,7 @@ def _repeated(
     if column.dtype.kind != "f":
         return None
     key = column if column.ndim == 1 else column[:, 0]
-    some = np.flatnonzero(_by_value(key)) if len(key) > MOST_SORTED else slice(None)
+    some = np.flatnonzero(_sample_by_value(key)) if len(key) > MOST_SORTED else slice(None)
     key = key[some]
     order = np.argsort(key)
     ordered = key[order]
@@ -208,13 +214,13 @@ def _repeated(
     return (some, order, new) if new.sum() >= max(1, DISTINCT * len(key)) else None
 
 
-def _by_value(key: Column) -> npt.NDArray[np.bool_]:
+def _sample_by_value(key: Column) -> npt.NDArray[np.bool_]:
     """A sample of the rows, chosen by a hash of their values, so that equal ones stay together."""
     mixed = key.astype(np.float64).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return np.asarray(mixed < np.uint64(2**64 * (MOST_SORTED / len(key))))
 
 
-def _agree(first: Column, second: Column) -> npt.NDArray[np.bool_]:
+def _agreement_mask(first: Column, second: Column) -> npt.NDArray[np.bool_]:
     """Whether both columns agree on each row."""
     same = first == second
     return np.asarray(same if same.ndim == 1 else same.all(axis=1))

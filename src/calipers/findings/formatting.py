@@ -59,7 +59,7 @@ def system_name(system: str) -> str:
     return {UNNAMED: "the system", ALL_RATERS: "the raters"}.get(system, shorten_name(system))
 
 
-def quoted(label: object) -> str:
+def quote(label: object) -> str:
     """A class, a label or a slice in a sentence."""
     return f"'{shorten_name(label)}'"
 

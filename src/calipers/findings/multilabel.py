@@ -14,8 +14,8 @@ import numpy.typing as npt
 from calipers.caching import cached_property
 from calipers.findings.class_balance import FEW_ROWS
 from calipers.findings.classes import CONFUSED
-from calipers.findings.confusion_cells import UNDEFINED, AtLevel, above, below, minus
-from calipers.findings.formatting import IntervalNumber, format_first, of_rows, quoted
+from calipers.findings.confusion_cells import UNDEFINED, AtLevel, is_above, is_below, subtract
+from calipers.findings.formatting import IntervalNumber, format_first, of_rows, quote
 from calipers.findings.no_skill import CHOSEN, compare_with_constant
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
 from calipers.inference import proportions
@@ -58,7 +58,7 @@ class MultilabelRows:
 
     def label(self, code: int) -> str:
         """A label in a sentence."""
-        return quoted(self.labels[code])
+        return quote(self.labels[code])
 
     def some(self, number: int) -> str:
         """``3 of 50 labels``."""
@@ -168,7 +168,7 @@ def rare_labels(s: Subject, rows: MultilabelRows) -> Iterator[Claim]:
     p, shares = [1.0], []
     for code in codes:
         share = rows.share(rows.truth[:, code])
-        own = p_of_level(below(share, RARE_LABEL), s.level)
+        own = p_of_level(is_below(share, RARE_LABEL), s.level)
         p.append(min(1.0, len(rows.labels) * own))
         if p[-1] <= 1 - s.level:
             shares.append((rows.label(code), share(s.level)))
@@ -196,7 +196,7 @@ def _rare_labels(
 
 
 @rule("label-never-predicted", "caution", MultilabelPredictions, cost="rows", counts=True)
-def labels_never_predicted(s: Subject, answers: MultilabelPredictions) -> Iterator[FindingDraft]:
+def unpredicted_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[FindingDraft]:
     """A label that has rows is predicted for no row."""
     rows = answers.rows
     ever = answers.predicted if rows.weight is None else answers.predicted[rows.weight > 0]
@@ -270,9 +270,9 @@ def confused_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[Clai
         here = rows.share(wrong[:, other], without & missed[:, code])
         there = rows.share(wrong[:, other], without & ~missed[:, code])
         p = max(
-            p_of_level(above(of_errors, 0.5), s.level),
-            p_of_level(above(of_all, CONFUSED), s.level),
-            p_of_level(above(minus(here, there), 0.0), s.level),
+            p_of_level(is_above(of_errors, 0.5), s.level),
+            p_of_level(is_above(of_all, CONFUSED), s.level),
+            p_of_level(is_above(subtract(here, there), 0.0), s.level),
         )
         shares = of_all, of_errors, there
         yield Claim(p, partial(_confused_labels, s, rows, (code, other), shares))

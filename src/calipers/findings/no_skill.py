@@ -13,10 +13,10 @@ from calipers.findings.confusion_cells import (
     BinaryCells,
     ClassCellCounts,
     ConfusionCells,
-    below,
-    in_cell,
-    minus,
-    of_class,
+    class_cells,
+    is_below,
+    single_cell,
+    subtract,
 )
 from calipers.findings.formatting import IntervalNumber
 from calipers.findings.regression import NumericPredictions
@@ -61,8 +61,8 @@ def j_below_chance(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
     scores, the interval of recall minus the false positive rate lies below 0."""
     if s.get(ScoreTable) is not None:
         return
-    recall, fpr = (cells.share(in_cell(code, 1), of_class(code)) for code in (1, 0))
-    p = p_of_level(below(minus(recall, fpr), 0.0), s.level)
+    recall, fpr = (cells.share(single_cell(code, 1), class_cells(code)) for code in (1, 0))
+    p = p_of_level(is_below(subtract(recall, fpr), 0.0), s.level)
     yield Claim(p, partial(_answers_wrongly, s, recall(s.level), fpr(s.level)))
 
 
@@ -116,7 +116,7 @@ def compare_with_constant(
 
     if math.isnan(gain.low):
         return
-    p = min(1.0, answers * p_of_level(below(apart, 0.0), s.level))
+    p = min(1.0, answers * p_of_level(is_below(apart, 0.0), s.level))
     like = partial(said, "like", "is not significantly above")
     yield Claim(p, partial(said, "below", "is below"), None if gain.low > 0 else like)
 

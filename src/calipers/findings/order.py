@@ -14,7 +14,7 @@ ENOUGH, LEAST = 50, 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Unordered:
+class UnorderedInfluence:
     """The influence of each row on a measure, in the order of the rows; and the number of all
     rows."""
 
@@ -23,8 +23,8 @@ class Unordered:
     rows: int
 
 
-@rule("neighbours-alike", "caution", Unordered, cost="some rows")
-def neighbouring_rows(s: Subject, of: Unordered) -> Iterator[Claim]:
+@rule("neighbours-alike", "caution", UnorderedInfluence, cost="some rows")
+def neighbouring_rows(s: Subject, of: UnorderedInfluence) -> Iterator[Claim]:
     """Neither times nor clusters of rows are given, and the influence of rows on the first measure
     has a lag-1 autocorrelation of {LEAST:g} or more, with at least {ENOUGH} rows (tests of the
     lag-1 autocorrelation and of the sum of the first ten)."""
@@ -36,10 +36,10 @@ def neighbouring_rows(s: Subject, of: Unordered) -> Iterator[Claim]:
     if serial.autocorrelations(moved, 1)[0] < LEAST:
         yield Claim(1.0)
     else:
-        yield Claim(serial.p_value(moved), partial(_alike, s, of, moved))
+        yield Claim(serial.p_value(moved), partial(_neighbor_message, s, of, moved))
 
 
-def _alike(s: Subject, of: Unordered, moved: FloatArray) -> FindingDraft:
+def _neighbor_message(s: Subject, of: UnorderedInfluence, moved: FloatArray) -> FindingDraft:
     from calipers.inference import serial
 
     found = serial.dependence(moved)

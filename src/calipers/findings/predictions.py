@@ -13,11 +13,11 @@ import numpy as np
 from calipers.findings.confusion_cells import (
     AtLevel,
     BinaryCells,
-    above,
-    in_cell,
-    minus,
-    of_class,
+    class_cells,
+    is_above,
     predicted_as,
+    single_cell,
+    subtract,
 )
 from calipers.findings.formatting import IntervalNumber
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
@@ -46,7 +46,7 @@ RECALIBRATION = {
 
 
 @rule("miscalibrated", "caution", ScoreTable, cost="rows")
-def miscalibrated(s: Subject, table: ScoreTable) -> Iterator[Claim]:
+def miscalibration(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     """The calibration slope and intercept are reported, the interval of the AUC lies above 0.5, and
     the interval of the slope excludes 1 or that of the intercept excludes 0 (corrected for the two
     tests); or the probabilities separate the classes, which is improbable under calibration."""
@@ -59,10 +59,12 @@ def miscalibrated(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     p = {name: x for name, x in p.items() if not math.isnan(x)}
     if p:
         p = {name: min(1.0, len(p) * x) for name, x in p.items()}
-        yield Claim(min(p.values()), partial(_miscalibrated, s, area, p))
+        yield Claim(min(p.values()), partial(_miscalibration_message, s, area, p))
 
 
-def _miscalibrated(s: Subject, area: IntervalNumber, p: Mapping[str, float]) -> FindingDraft:
+def _miscalibration_message(
+    s: Subject, area: IntervalNumber, p: Mapping[str, float]
+) -> FindingDraft:
     found: dict[str, float | IntervalNumber] = {}
     texts, about = [], []
     for name, (ideal, higher, lower) in RECALIBRATION.items():
@@ -115,9 +117,9 @@ def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
 def one_sided_rule(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """The lower limit of the {firm} exceeds {RELIABLE:g}, that of the {loose} does not, and the
     intervals of {firm} minus {loose} and of recall minus the false positive rate lie above 0."""
-    ppv, npv = (cells.share(in_cell(code, code), predicted_as(code)) for code in (1, 0))
-    recall, fpr = (cells.share(in_cell(code, 1), of_class(code)) for code in (1, 0))
-    informed = p_of_level(above(minus(recall, fpr), 0.0), s.level)
+    ppv, npv = (cells.share(single_cell(code, code), predicted_as(code)) for code in (1, 0))
+    recall, fpr = (cells.share(single_cell(code, 1), class_cells(code)) for code in (1, 0))
+    informed = p_of_level(is_above(subtract(recall, fpr), 0.0), s.level)
     # Only one of the two can be larger, and the tests are one-sided, so both directions together
     # have the error rate of an interval.
     found = Claim(1.0)
@@ -127,17 +129,17 @@ def one_sided_rule(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
     ):
         # The limit of the less reliable one is not adjusted for other tests.
         if not loose(s.level).low > RELIABLE:
-            says = partial(_rules, s, cells, (ppv, npv), (sure, unsure), does)
+            says = partial(_one_sided_message, s, cells, (ppv, npv), (sure, unsure), does)
             p = max(
                 informed,
-                p_of_level(above(firm, RELIABLE), s.level),
-                p_of_level(above(minus(firm, loose), 0.0), s.level),
+                p_of_level(is_above(firm, RELIABLE), s.level),
+                p_of_level(is_above(subtract(firm, loose), 0.0), s.level),
             )
             found = min(found, Claim(p, says), key=lambda claim: claim.p)
     yield found
 
 
-def _rules(
+def _one_sided_message(
     s: Subject,
     cells: BinaryCells,
     shares: tuple[AtLevel, AtLevel],
@@ -148,7 +150,7 @@ def _rules(
     values["precision"], values["NPV"] = (share(s.level) for share in shares)
     # Use the intervals of the table where the measure is reported.
     for name, code in (("LR+", 1), ("LR-", 0)):
-        over, under = [in_cell(1, code), of_class(0)], [in_cell(0, code), of_class(1)]
+        over, under = [single_cell(1, code), class_cells(0)], [single_cell(0, code), class_cells(1)]
         values[name] = cells.ratio(over, under)(s.level)
     values |= {name: s.of(name) for name in s.named(*values)}
     sure, unsure = codes
@@ -162,7 +164,7 @@ def _rules(
         f"{s.who} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
         f"{predictive} at a prevalence of "
         f"{format_number(prevalence)}{f' ({weight})' if weight else ''}."
-        f"{_by_prevalence(cells, does[0], values)}",
+        f"{_prevalence_note(cells, does[0], values)}",
         {
             "precision": values["precision"],
             "NPV": values["NPV"],
@@ -175,7 +177,7 @@ def _rules(
     )
 
 
-def _by_prevalence(cells: BinaryCells, does: str, values: Mapping[str, IntervalNumber]) -> str:
+def _prevalence_note(cells: BinaryCells, does: str, values: Mapping[str, IntervalNumber]) -> str:
     """That a predictive value is high because of the prevalence, not because of the evidence."""
     m, positive = cells.matrix, cells.label(1)
     if does == "out" and values["LR-"].value > MAX_NEGATIVE_LR:
@@ -203,13 +205,15 @@ def overpredicted_class(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
     for code in range(2):  # at most one of which is over-predicted
         occurs, answered = shares if code else (1 - share for share in shares)
         ratio = cells.leaning(code)
-        p = p_of_level(above(ratio, LEANING), s.level)
-        says = partial(_leaning, s, cells.label(code), ratio(s.level), occurs, answered)
+        p = p_of_level(is_above(ratio, LEANING), s.level)
+        says = partial(
+            _overprediction_message, s, cells.label(code), ratio(s.level), occurs, answered
+        )
         found = min(found, Claim(p, says), key=lambda claim: claim.p)
     yield found
 
 
-def _leaning(
+def _overprediction_message(
     s: Subject, label: str, ratio: IntervalNumber, occurs: float, answered: float
 ) -> FindingDraft:
     return FindingDraft(

@@ -14,7 +14,7 @@ from calipers.findings.formatting import IntervalNumber
 from calipers.findings.linear_trend import fit_line
 from calipers.findings.regression import ENOUGH, quintile_means
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
-from calipers.measures.quantiles import inside
+from calipers.measures.quantiles import covered_rows
 from calipers.report.numbers import format_count, format_percent
 from calipers.statistics import FloatArray, Moments, QuantileRows
 from calipers.statistics.quantiles import interval_levels
@@ -61,7 +61,7 @@ def _coverage_off(s: Subject, name: str, share: float) -> FindingDraft:
 
 
 @rule("coverage-uneven", "caution", QuantilePredictions, cost="sorted rows")
-def coverage_uneven(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
+def conditional_miscoverage(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
     """With {ENOUGH} rows or more, the coverage of the widest central prediction interval differs by
     {APART:g} or more between the lowest and the highest quintile of the midpoints, and depends
     significantly on the rank of the midpoint (linear trend, HC3)."""
@@ -74,17 +74,19 @@ def coverage_uneven(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
         size = Moments.from_rows(np.zeros(len(rows)), weight).effective_size
         if min(size, np.inf if clusters is None else clusters.worth) < ENOUGH:
             return
-        hits = inside(of.truth, of.said, share)[used]
+        hits = covered_rows(of.truth, of.said, share)[used]
         ranks = SortedValues.of(np.mean(of.said.ends(share), axis=0)[used]).midranks(w)
         found = fit_line(ranks, hits, weight, clusters)
         if found is None or math.isnan(found.p):
             return
         ends = quintile_means(hits, ranks, weight, clusters, s.level, (0, 1))
         notable = abs(ends[1].value - ends[0].value) >= APART
-        yield Claim(found.p if notable else 1.0, partial(_coverage_uneven, s, share, ends, found.p))
+        yield Claim(
+            found.p if notable else 1.0, partial(_miscoverage_message, s, share, ends, found.p)
+        )
 
 
-def _coverage_uneven(
+def _miscoverage_message(
     s: Subject, share: float, ends: tuple[IntervalNumber, IntervalNumber], p: float
 ) -> FindingDraft:
     low, high = ends
@@ -103,7 +105,7 @@ def _coverage_uneven(
 
 
 @rule("crossing-quantiles", "caution", QuantilePredictions, cost="rows", counts=True)
-def crossing(s: Subject, of: QuantilePredictions) -> Iterator[FindingDraft]:
+def crossing_quantiles(s: Subject, of: QuantilePredictions) -> Iterator[FindingDraft]:
     """A quantile of a higher level is below one of a lower level in the same row."""
     cross = (np.diff(of.said.values, axis=1) < 0).any(axis=1)
     if of.weight is not None:

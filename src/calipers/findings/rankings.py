@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.formatting import IntervalNumber, format_first, quoted, system_name
+from calipers.findings.formatting import IntervalNumber, format_first, quote, system_name
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_mean, rule
 from calipers.inference import intervals
 from calipers.report.numbers import format_count, format_number
@@ -93,7 +93,7 @@ class TopicValues:
 
 
 @rule("nothing-judged", "warning", RunStatistics, cost="rows", counts=True)
-def nothing_judged(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
+def no_judged_documents(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """A run retrieves documents for judged topics, but no judged document."""
     if not run.none_judged:
         return
@@ -128,7 +128,7 @@ def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
 
 
 @rule("few-judged", "caution", RunStatisticsByName, cost="rows", counts=True)
-def few_judged(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
+def low_judged_fraction(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
     """On average, less than {FEW_JUDGED:g} of the first {TOP} documents that a run retrieves for a
     topic are judged."""
     few = {}
@@ -220,7 +220,7 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
         rest = float(np.delete(part, most).sum()) / left
         yield FindingDraft(
             f"More than half of the mean {shorten_name(table.measure)} of {system_name(name)} "
-            f"({format_number(mean)}) is due to {table.one} {quoted(table.topics[at])}; without it "
+            f"({format_number(mean)}) is due to {table.one} {quote(table.topics[at])}; without it "
             "the "
             f"mean is {format_number(rest)}.",
             {
@@ -260,7 +260,10 @@ def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
         rest = IntervalNumber.within(found[0], intervals.student(*found, level))
         p = min(1.0, n * p_of_mean(found[0], found[1], found[2] - 1))
         if rest.value * d.value < 0 or not outcome(d).decided:
-            yield Claim(p, partial(_deciding, d, table, int(has[at]), float(x[at]), rest, level))
+            yield Claim(
+                p,
+                partial(_decisive_topic_message, d, table, int(has[at]), float(x[at]), rest, level),
+            )
         else:
             yield Claim(1.0)
 
@@ -279,7 +282,7 @@ def _without_each(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray,
     return np.average(x, weights=w) + mean, error, n
 
 
-def _deciding(
+def _decisive_topic_message(
     d: Difference, table: TopicValues, at: int, own: float, rest: IntervalNumber, level: float
 ) -> FindingDraft:
     first_, second = shorten_name(d.system), shorten_name(d.baseline)
@@ -288,7 +291,7 @@ def _deciding(
     return FindingDraft(
         f"The difference in {shorten_name(table.measure)} between {first_} and {second} depends on "
         "one "
-        f"{table.one}, {quoted(table.topics[at])}: it is {IntervalNumber.of(d):+} with this "
+        f"{table.one}, {quote(table.topics[at])}: it is {IntervalNumber.of(d):+} with this "
         f"{table.one}; "
         f"without it {ahead} scores higher than {behind} by {amount:+}. Check the {table.one}, "
         f"where the difference is {format_number(own)}.",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from calipers.findings.formatting import IntervalNumber, quoted
+from calipers.findings.formatting import IntervalNumber, quote
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_limits, rule
 from calipers.report.numbers import format_percent
 from calipers.report.safe_names import shorten_name
@@ -40,10 +40,10 @@ def low_agreement(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
     alpha = s.of(panel.measure)
     p = s.p(panel.measure, ENOUGH) / 2 if alpha.high < ENOUGH else 1.0
     if not math.isnan(alpha.low):
-        yield Claim(p, partial(_disagreeing, s, panel, alpha))
+        yield Claim(p, partial(_low_agreement_message, s, panel, alpha))
 
 
-def _disagreeing(s: Subject, panel: RaterPanel, alpha: IntervalNumber) -> FindingDraft:
+def _low_agreement_message(s: Subject, panel: RaterPanel, alpha: IntervalNumber) -> FindingDraft:
     return FindingDraft(
         f"{s.who}: agreement is too low for conclusions from the ratings (alpha {alpha}, below "
         f"{ENOUGH:g}). Examine pairs of raters and revise the instructions, or aggregate more "
@@ -63,10 +63,12 @@ def outlying_rater(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
         notable = gain.value >= APART and gain.low > 0
         p = p_of_limits(gain, 0.0, s.level) / 2 if notable else 1.0
         if not math.isnan(gain.low):
-            yield Claim(p, partial(_alone, s, panel, name, gain))
+            yield Claim(p, partial(_outlying_rater_message, s, panel, name, gain))
 
 
-def _alone(s: Subject, panel: RaterPanel, name: str, gain: IntervalNumber) -> FindingDraft:
+def _outlying_rater_message(
+    s: Subject, panel: RaterPanel, name: str, gain: IntervalNumber
+) -> FindingDraft:
     return FindingDraft(
         f"{s.who}: {shorten_name(name)} rates differently from the others; alpha is higher by "
         f"{gain:+} "
@@ -85,7 +87,7 @@ def dominant_category(s: Subject, panel: RaterPanel) -> Iterator[FindingDraft]:
     if panel.share >= COMMON and agree.value >= COMMON and alpha.value < ENOUGH:
         yield FindingDraft(
             f"{s.who}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. As "
-            f"{format_percent(panel.share)} of the ratings are {quoted(panel.commonest)}, most "
+            f"{format_percent(panel.share)} of the ratings are {quote(panel.commonest)}, most "
             "pairs are "
             "expected to agree by chance; rate more items of the other categories.",
             {"agreement": agree, "alpha": alpha, "share": panel.share},

@@ -14,7 +14,7 @@ from calipers.findings.formatting import IntervalNumber
 from calipers.findings.linear_trend import LinearTrend, fit_line
 from calipers.inference import intervals
 from calipers.inference.variance_estimators import MeanVariance
-from calipers.statistics import FloatArray, Largest, Moments
+from calipers.statistics import FloatArray, LargestResiduals, Moments
 from calipers.statistics.regression import SortedValues, midranks, quantile
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class NumericPredictions:
     weight: FloatArray | None
     clusters: ClusterIndex | None
     named: Callable[[int], str] | None = "row {}".format
-    largest: Largest | None = None
+    largest: LargestResiduals | None = None
 
     @cached_property
     def residuals(self) -> Residuals:
@@ -62,9 +62,9 @@ class Residuals:
             self.clusters = of.clusters.taken(self._used)
         truth = of.truth[used]
         residual = self.predicted - truth
-        self.unit = _largest(residual)
+        self.unit = _max_abs(residual)
         self.size = 0.0
-        if self.unit > ROUNDING * _largest(truth):
+        if self.unit > ROUNDING * _max_abs(truth):
             residual /= self.unit
             self.values: FloatArray = residual
             self.size = self._moments.effective_size
@@ -127,7 +127,7 @@ class Residuals:
         return _times(self.unit, low), _times(self.unit, high)
 
 
-def _largest(values: FloatArray) -> float:
+def _max_abs(values: FloatArray) -> float:
     """In size."""
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 

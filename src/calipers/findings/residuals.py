@@ -20,7 +20,7 @@ from calipers.statistics.base import dot
 from calipers.statistics.row_sample import MOST_LARGEST  # noqa: F401 - stands in a rule's text
 
 if TYPE_CHECKING:
-    from calipers.statistics import Largest
+    from calipers.statistics import LargestResiduals
 
 #: Tails are heavy if the standard deviation is this many times the mean absolute deviation: 1.25
 #: for normal residuals, 1.41 for Laplace, 1.35 for Student's t with 5 degrees of freedom.
@@ -72,7 +72,7 @@ def _heavy_tails(s: Subject, ratio: float) -> FindingDraft:
 
 
 @rule("skewed-residuals", "information", NumericPredictions, cost="sorted rows")
-def skewed(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
+def skewed_residuals(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """With {ENOUGH} rows or more, the interval of the proportion of residuals below their mean is
     more than {UNEVEN:g} away from one half."""
     r = of.residuals
@@ -95,10 +95,10 @@ def skewed(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     made = IntervalNumber(share, max(limits.low, 0.0), min(limits.high, 1.0))
     apart = made.low > 0.5 + UNEVEN or made.high < 0.5 - UNEVEN
     p = p_of_mean(beyond, se, r.size - 1) / 2 if apart else 1.0
-    yield Claim(p, partial(_skewed, s, made))
+    yield Claim(p, partial(_skewness_message, s, made))
 
 
-def _skewed(s: Subject, made: IntervalNumber) -> FindingDraft:
+def _skewness_message(s: Subject, made: IntervalNumber) -> FindingDraft:
     share = made.value
     which = "below" if share > 0.5 else "above"
     part = made if share > 0.5 else IntervalNumber(1 - share, 1 - made.high, 1 - made.low)
@@ -115,7 +115,7 @@ def _skewed(s: Subject, made: IntervalNumber) -> FindingDraft:
 
 
 @rule("trend-of-residuals", "caution", NumericPredictions, cost="sorted rows")
-def trend(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
+def residual_trend(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """With {ENOUGH} rows or more, a linear trend in the rank of the prediction explains at least
     {NOTABLE:g} of the residual variance, and the interval of its slope excludes 0 (HC3, with at
     least {ENOUGH} degrees of freedom or half the number of rows)."""
@@ -125,10 +125,10 @@ def trend(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
         return
     # With few degrees of freedom a few rows in the tail determine the slope.
     notable = found.explained >= NOTABLE and found.degrees >= min(ENOUGH, r.size / 2)
-    yield Claim(found.p if notable else 1.0, partial(_trend, s, r, found))
+    yield Claim(found.p if notable else 1.0, partial(_trend_message, s, r, found))
 
 
-def _trend(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft:
+def _trend_message(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft:
     low, high = r.at_ends(r.values, s.level)
     mse = r.mean(np.square(r.values))
     now, then = (r.unit * math.sqrt(x) for x in (mse, r.mean(np.square(found.rest))))
@@ -151,7 +151,7 @@ def _trend(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft:
 
 
 @rule("uneven-errors", "caution", NumericPredictions, cost="sorted rows")
-def uneven(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
+def heteroscedastic_errors(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """With {ENOUGH} rows or more, the mean absolute residual is {GROWN:g} times as large or larger
     in one extreme quintile of the predictions than in the other, and depends significantly on the
     rank of the prediction (Glejser's test, corrected for skewness, HC3)."""
@@ -172,10 +172,12 @@ def uneven(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     if found is None or math.isnan(found.p):
         return
     agree = (high.value > low.value) == (found.slope > 0)
-    yield Claim(found.p if agree else 1.0, partial(_uneven, s, low, high, found))
+    yield Claim(
+        found.p if agree else 1.0, partial(_heteroscedasticity_message, s, low, high, found)
+    )
 
 
-def _uneven(
+def _heteroscedasticity_message(
     s: Subject, low: IntervalNumber, high: IntervalNumber, found: LinearTrend
 ) -> FindingDraft:
     grow, most = ("grow", "large") if found.slope > 0 else ("shrink", "small")
@@ -201,9 +203,9 @@ def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
     if r.size < ENOUGH:
         return
     if of.named is not None:
-        found = _fewest(r, of.named)
+        found = _largest_rows(r, of.named)
     else:
-        found = None if of.largest is None else _fewest_of(of.largest)
+        found = None if of.largest is None else _largest_streamed_rows(of.largest)
     if found is None:
         return
     k, unit, share = found.number, r.unit if of.named else 1.0, found.squares / found.of_squares
@@ -229,7 +231,7 @@ def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
     )
 
 
-class _Few(NamedTuple):
+class _InfluentialRows(NamedTuple):
     """The rows that account for half of the squared error: number, names, weight and sum of
     squares; and the same of all rows."""
 
@@ -242,7 +244,7 @@ class _Few(NamedTuple):
     of_squares: float
 
 
-def _fewest(r: Residuals, named: Callable[[int], str]) -> _Few | None:
+def _largest_rows(r: Residuals, named: Callable[[int], str]) -> _InfluentialRows | None:
     """The rows that account for half of the squared error, the largest first and equal ones in
     order; None if these are many with different names. Only the largest are sorted."""
     squares, some = np.square(r.values), 0
@@ -265,10 +267,10 @@ def _fewest(r: Residuals, named: Callable[[int], str]) -> _Few | None:
             break
     names = list(dict.fromkeys(named(int(row)) for row in r.rows[rows]))
     few = float(w[rows].sum()), dot(w[rows], squares[rows])
-    return _Few(len(rows), names, *few, len(squares), weight, total)
+    return _InfluentialRows(len(rows), names, *few, len(squares), weight, total)
 
 
-def _fewest_of(largest: Largest) -> _Few | None:
+def _largest_streamed_rows(largest: LargestResiduals) -> _InfluentialRows | None:
     """The same of rows in batches; None if the stored rows do not account for half."""
     running = np.cumsum(largest.held * np.square(largest.size))
     number = int(np.searchsorted(running, largest.squares / 2)) + 1
@@ -279,4 +281,4 @@ def _fewest_of(largest: Largest) -> _Few | None:
     if len(names) > 1 and weight > FEW * largest.weight:
         return None
     few = weight, float(running[number - 1])
-    return _Few(number, names, *few, largest.rows, largest.weight, largest.squares)
+    return _InfluentialRows(number, names, *few, largest.rows, largest.weight, largest.squares)

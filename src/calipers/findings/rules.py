@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers import plugins
 from calipers.caching import cached_property
-from calipers.findings.formatting import IntervalNumber, quoted, system_subject
+from calipers.findings.formatting import IntervalNumber, quote, system_subject
 from calipers.inference import intervals
 from calipers.plugins import NameTakenError
 from calipers.results import SEVERITIES, Finding
@@ -105,7 +105,7 @@ def p_of_limits(of: IntervalNumber, at: float, level: float) -> float:
     if of.low <= at <= of.high:
         return 1.0
     half = of.value - of.low if at < of.low else of.high - of.value
-    z = math.inf if half <= 0 else intervals.z_of(level) * abs(of.value - at) / half
+    z = math.inf if half <= 0 else intervals.normal_quantile(level) * abs(of.value - at) / half
     return max(_LEAST_P, math.erfc(z / math.sqrt(2)))
 
 
@@ -144,7 +144,7 @@ class Subject:
     def who(self) -> str:
         """The system at the start of a sentence."""
         return system_subject(self.name or "") + (
-            f" on {quoted(self.output)}" if self.output else ""
+            f" on {quote(self.output)}" if self.output else ""
         )
 
     def get(self, kind: type[E]) -> E | None:
@@ -210,7 +210,7 @@ class Rule:
 
     def of(self, subject: Subject) -> Iterator[Finding]:
         """Yield the findings on a subject, as if this were the only rule and the only subject."""
-        yield from _decided([(subject, self)])
+        yield from _decide_claims([(subject, self)])
 
     def finding(self, said: FindingDraft, subject: Subject, p: float = math.nan) -> Finding:
         """Return the result for a sentence; ``p`` is the adjusted p-value of a claim."""
@@ -280,10 +280,10 @@ def find_all(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
     """
     plugins.load("calipers.findings")
     pairs = [(subject, rule) for subject in subjects for rule in RULES.values()]
-    return tuple(sorted(_decided(pairs), key=lambda f: SEVERITIES.index(f.severity)))
+    return tuple(sorted(_decide_claims(pairs), key=lambda f: SEVERITIES.index(f.severity)))
 
 
-def _decided(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
+def _decide_claims(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
     """Yield the findings of rules on subjects, the p-values of all claims adjusted together."""
     answers = [(subject, rule, one) for subject, rule in pairs for one in rule.asked(subject)]
     # Functions of one kind test the same claim on different systems and share its error rate.

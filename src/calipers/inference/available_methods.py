@@ -20,17 +20,17 @@ from calipers.inference.method_limits import (
 )
 from calipers.inference.point_estimate import Limits, PointEstimate, UnitGroups, UnitValues
 from calipers.inference.procedures import (
-    Accelerated,
-    Bayesian,
-    Discordant,
-    OfNoDifference,
+    BayesianProcedure,
+    BcaProcedure,
+    McNemarProcedure,
     Procedure,
     Randomization,
-    Replicates,
-    SignedRanks,
-    Signs,
+    ReplicateProcedure,
+    SignedRankProcedure,
+    SignProcedure,
+    TestOnlyProcedure,
     Wald,
-    without,
+    no_procedure,
 )
 from calipers.inference.transformations import SCALES
 from calipers.inference.variance_estimators import NAN, Influence, StandardError
@@ -52,15 +52,15 @@ def available_intervals(reading: PointEstimate) -> dict[str, Limits]:
     made: dict[str, Limits] = {}
     if reading.draws and not reading.pivotal:
         made["percentile"] = lambda level: _percentile(reading, level)
-        made["bca"] = lambda level: _accelerated(reading, level)
+        made["bca"] = lambda level: _bca_interval(reading, level)
     if reading.studentised is not None:
-        made["studentised"] = lambda level: _studentised(reading, level)
+        made["studentised"] = lambda level: _studentized_interval(reading, level)
     if reading.stratified is not None:
-        made["stratified"] = lambda level: _stratified(reading, level)
+        made["stratified"] = lambda level: _stratified_percentile(reading, level)
     if reading.error is not None or reading.influence is not None:
-        made["by error"] = made["delta"] = lambda level: by_error(reading, level)
+        made["by error"] = made["delta"] = lambda level: error_interval(reading, level)
         if reading.clusters is not None:
-            made["by cluster"] = lambda level: by_cluster(reading, level)
+            made["by cluster"] = lambda level: cluster_interval(reading, level)
     return {**made, **reading.methods}
 
 
@@ -70,7 +70,7 @@ def effective_number(reading: PointEstimate) -> float:
     return reading.n if own is None else effective_size_of(own)
 
 
-def by_error(reading: PointEstimate, level: float) -> Interval | None:
+def error_interval(reading: PointEstimate, level: float) -> Interval | None:
     """From the standard error: normal, on the logit scale where the reading is so there, by
     Student's t where it comes in clusters; None where it is not known."""
     found, value, clusters = reading.found_error, reading.value, reading.clusters
@@ -81,7 +81,7 @@ def by_error(reading: PointEstimate, level: float) -> Interval | None:
     if clusters is not None and clusters.number < 2:
         return intervals.no_interval("none", "too_few_clusters")
     if reading.transform is not None:
-        return _on_scale(reading, found, level)
+        return _transformed_interval(reading, found, level)
     if np.isfinite(found.se) and not found.se > 0:
         return intervals.no_interval(found.name, "no_spread")
     if clusters is not None:
@@ -89,7 +89,7 @@ def by_error(reading: PointEstimate, level: float) -> Interval | None:
     return replace(intervals.normal_mean(value, found.se, level), method=found.name)
 
 
-def _on_scale(reading: PointEstimate, found: StandardError, level: float) -> Interval:
+def _transformed_interval(reading: PointEstimate, found: StandardError, level: float) -> Interval:
     """On the scale on which the reading is more nearly normal."""
     assert reading.transform is not None
     scale, value, se = SCALES[reading.transform], reading.value, found.se
@@ -105,8 +105,10 @@ def _on_scale(reading: PointEstimate, found: StandardError, level: float) -> Int
         name = reading.clusters.named(name)
     if found.degrees is not None:
         se = intervals.to_student(se, found.degrees, level)
-    low = intervals.on_scale(scale, value, most * se, level, name).low
-    return replace(intervals.on_scale(scale, value, se, level, name), low=low, se=found.se)
+    low = intervals.transformed_normal(scale, value, most * se, level, name).low
+    return replace(
+        intervals.transformed_normal(scale, value, se, level, name), low=low, se=found.se
+    )
 
 
 # --- Rows in clusters ----------------------------------------------------------------------------
@@ -130,7 +132,7 @@ _MEANS = (
 )
 
 
-def by_cluster(reading: PointEstimate, level: float) -> Interval | None:
+def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
     """A number of clustered rows by Student's t of its CR2 error, on the scale that it has: of a
     share, or a mean between two ends, Wilson's interval with the effective number of rows; of an
     area the logit; of a mean that is never negative the logarithm; of an agreement, which is 1 less
@@ -159,14 +161,14 @@ def by_cluster(reading: PointEstimate, level: float) -> Interval | None:
             )
     if reading.kind == "agreement of raters" and value < high and found.se > 0:
         name = clusters.named(f"Student t, {SCALES['rest'].name}")
-        half = intervals.t_of(level, found.degrees) * found.se
+        half = intervals.t_quantile(level, found.degrees) * found.se
         return Interval(*SCALES["rest"].around(value, half), name, se=found.se)
     if mean and np.isfinite(low) and value > low and found.se > 0:
         name = clusters.named("Student t, log")
-        half = intervals.t_of(level, found.degrees) * found.se
+        half = intervals.t_quantile(level, found.degrees) * found.se
         ends = SCALES["log"].around(value - low, half)
         return Interval(low + ends[0], low + ends[1], name, se=found.se)
-    return by_error(reading, level)
+    return error_interval(reading, level)
 
 
 def _wilson_of_clusters(reading: PointEstimate, found: StandardError, level: float) -> Interval:
@@ -186,7 +188,7 @@ def _wilson_of_clusters(reading: PointEstimate, found: StandardError, level: flo
     return Interval(*ends, name, se=found.se)
 
 
-def _bootstrap(reading: PointEstimate) -> str:
+def _bootstrap_name(reading: PointEstimate) -> str:
     """What its bootstrap is called."""
     name = "bootstrap [B]" if reading.clusters is None else reading.clusters.bootstrap
     name = reading.drawn_as or name
@@ -197,18 +199,18 @@ def _bootstrap(reading: PointEstimate) -> str:
 
 def _percentile(reading: PointEstimate, level: float) -> Interval:
     if reading.clusters is not None and reading.clusters.number < 2:
-        return intervals.no_interval(_bootstrap(reading), "too_few_clusters")
-    return intervals.percentile(reading.drawn, level, _bootstrap(reading))
+        return intervals.no_interval(_bootstrap_name(reading), "too_few_clusters")
+    return intervals.percentile(reading.drawn, level, _bootstrap_name(reading))
 
 
-def _accelerated(reading: PointEstimate, level: float) -> Interval | None:
+def _bca_interval(reading: PointEstimate, level: float) -> Interval | None:
     moved = _jackknife(reading)
     if moved is None:
         return None
     if reading.clusters is not None and reading.clusters.number < 2:
-        return intervals.no_interval(_bootstrap(reading), "too_few_clusters")
+        return intervals.no_interval(_bootstrap_name(reading), "too_few_clusters")
     accelerated = intervals.acceleration(*moved)
-    return intervals.bca(reading.value, reading.drawn, accelerated, level, _bootstrap(reading))
+    return intervals.bca(reading.value, reading.drawn, accelerated, level, _bootstrap_name(reading))
 
 
 def _jackknife(reading: PointEstimate) -> tuple[FloatArray, FloatArray | None] | None:
@@ -227,13 +229,13 @@ def _jackknife(reading: PointEstimate) -> tuple[FloatArray, FloatArray | None] |
     return np.bincount(reading.clusters.code, moved.moved).astype(np.float64), None
 
 
-def _studentised(reading: PointEstimate, level: float) -> Interval | None:
+def _studentized_interval(reading: PointEstimate, level: float) -> Interval | None:
     assert reading.studentised is not None
     found = reading.studentised()
     return None if found is None else intervals.bootstrap_t(reading.value, *found, level)
 
 
-def _stratified(reading: PointEstimate, level: float) -> Interval | None:
+def _stratified_percentile(reading: PointEstimate, level: float) -> Interval | None:
     assert reading.stratified is not None
     drawn = reading.stratified()
     return None if drawn is None else intervals.percentile(drawn, level, "stratified bootstrap [B]")
@@ -264,7 +266,7 @@ def procedure_by_name(reading: PointEstimate, name: str) -> Procedure | None:
     return _PROCEDURES[name](reading) if name in _PROCEDURES else None
 
 
-def _shared(reading: PointEstimate) -> dict[str, Any]:
+def _shared_fields(reading: PointEstimate) -> dict[str, Any]:
     return {"value": reading.value, "bounds": reading.bounds}
 
 
@@ -325,16 +327,18 @@ def unit_differences(reading: PointEstimate) -> _Differences | None:
         )
         return _Differences(values, differing, units.weight, exact=exact)
     if reading.unit_groups is not None:
-        return _of_groups(reading, reading.unit_groups())
+        return _differences_from_groups(reading, reading.unit_groups())
     if reading.unit_spread is not None:
-        return _of_spread(reading, reading.unit_spread())
+        return _differences_from_spread(reading, reading.unit_spread())
     if reading.reduced or reading.influence is None:
         return None
     influence = reading.influence()
-    return None if influence is None else _of_influence(reading, influence)
+    return None if influence is None else _differences_from_influence(reading, influence)
 
 
-def _of_influence(reading: PointEstimate, influence: Influence) -> _Differences | None:
+def _differences_from_influence(
+    reading: PointEstimate, influence: Influence
+) -> _Differences | None:
     """The difference and how much each row moves it, times their number; of rows of weight 0
     nothing."""
     weight, space = reading.weight, influence.space
@@ -348,10 +352,12 @@ def _of_influence(reading: PointEstimate, influence: Influence) -> _Differences 
     if weight is not None:
         there = weight > 0
         weight, positive = weight[there], None if positive is None else positive[there]
-    return _of_spread(reading, UnitDifferences.of_rows(values, weight, positive))
+    return _differences_from_spread(reading, UnitDifferences.of_rows(values, weight, positive))
 
 
-def _of_spread(reading: PointEstimate, found: UnitDifferences | None) -> _Differences | None:
+def _differences_from_spread(
+    reading: PointEstimate, found: UnitDifferences | None
+) -> _Differences | None:
     """By how values of units are spread, or how much each row moves the difference: these vary
     about it."""
     if found is None or not found.spread.bounded:
@@ -363,7 +369,7 @@ def _of_spread(reading: PointEstimate, found: UnitDifferences | None) -> _Differ
     return _Differences(spread, differing, exact=exact)
 
 
-def _of_groups(reading: PointEstimate, groups: UnitGroups) -> _Differences | None:
+def _differences_from_groups(reading: PointEstimate, groups: UnitGroups) -> _Differences | None:
     """The same of rows of which many move it alike, by Kish's number of each group."""
     values, weight = groups.values, groups.weight
     if not np.isfinite(values).all():
@@ -376,13 +382,13 @@ def _of_groups(reading: PointEstimate, groups: UnitGroups) -> _Differences | Non
     return _Differences(values, differing, own, number, exact=False)
 
 
-def _of_units(reading: PointEstimate) -> Procedure | None:
+def _unit_procedure(reading: PointEstimate) -> Procedure | None:
     """Student's t or the Bayesian bootstrap about the mean, the wider; of what has no units at
     hand, and of clusters, t alone."""
     found = t_error(reading)
     units = unit_differences(reading)
     if units is None:
-        return _by_t(reading)
+        return _t_procedure(reading)
     if not isinstance(found, StandardError):
         found = _error_of_values(units, reading)
     elif units.exact and not isinstance(units.values, Histogram):
@@ -399,10 +405,10 @@ def _of_units(reading: PointEstimate) -> Procedure | None:
         units.differing,
         most if units.exact or not units.differing else math.inf,
     )
-    shared = {**_shared(reading), "method": METHOD, "name": TEST}
+    shared = {**_shared_fields(reading), "method": METHOD, "name": TEST}
     if ends is None:
         return Wald(**shared, t=found, reason="nothing_differs", differing=0)
-    bayes = bayesian_bootstrap.AboutMean.of(
+    bayes = bayesian_bootstrap.AugmentedMean.of(
         units.values, ends, weight=units.weight, counts=units.counts
     )
     silent = not math.isfinite(found.se) or not (found.degrees or 0) > 0
@@ -456,28 +462,30 @@ def t_error(reading: PointEstimate) -> StandardError | Interval | None:
     return replace(found, degrees=max(rows - 1, 1.0) if rows > 1 else 0.0)
 
 
-def _by_t(reading: PointEstimate) -> Procedure | None:
+def _t_procedure(reading: PointEstimate) -> Procedure | None:
     """By the standard error and Student's t; where nothing differs in any of independent units, or
     clusters, the Bayesian bootstrap of as many."""
-    return _by_found(reading, t_error(reading))
+    return _wald_procedure(reading, t_error(reading))
 
 
 def _delta(reading: PointEstimate) -> Procedure | None:
     """By the standard error: normal, or t of clusters and of the jackknife."""
     found = reading.found_error
-    return _by_found(reading, found) if isinstance(found, StandardError) else None
+    return _wald_procedure(reading, found) if isinstance(found, StandardError) else None
 
 
 def _delong(reading: PointEstimate) -> Procedure | None:
     """Of two AUCs."""
     found = reading.found_error
     named = isinstance(found, StandardError) and found.name.startswith(("DeLong", "Obuchowski"))
-    return _by_found(reading, found) if named else None
+    return _wald_procedure(reading, found) if named else None
 
 
-def _by_found(reading: PointEstimate, found: StandardError | Interval | None) -> Procedure | None:
+def _wald_procedure(
+    reading: PointEstimate, found: StandardError | Interval | None
+) -> Procedure | None:
     if isinstance(found, Interval) and found.reason:
-        return without(found.reason, reading.value, found.method)
+        return no_procedure(found.reason, reading.value, found.method)
     if not isinstance(found, StandardError):
         return None
     name, method, clusters = found.name, found.name, reading.clusters
@@ -490,7 +498,7 @@ def _by_found(reading: PointEstimate, found: StandardError | Interval | None) ->
     number = float(reading.n)
     if clusters is not None:
         method, few, number = clusters.named(name), "too_few_clusters", float(clusters.number)
-    shared = {**_shared(reading), "method": method, "name": name, "t": found, "error": found}
+    shared = {**_shared_fields(reading), "method": method, "name": name, "t": found, "error": found}
     if not math.isfinite(found.se) or (found.degrees is not None and not found.degrees > 0):
         return Wald(**shared, reason=few)
     if found.se > 0:
@@ -501,7 +509,7 @@ def _by_found(reading: PointEstimate, found: StandardError | Interval | None) ->
     bayes = None
     if math.isfinite(most):
         counts = np.array([number])
-        bayes = bayesian_bootstrap.AboutMean.of(np.zeros(1), (-most, most), counts=counts)
+        bayes = bayesian_bootstrap.AugmentedMean.of(np.zeros(1), (-most, most), counts=counts)
     if bayes is None:
         return Wald(**shared, reason="nothing_differs", differing=0)
     error = replace(found, se=bayes.spread)
@@ -524,21 +532,21 @@ def _student(reading: PointEstimate) -> Procedure | None:
     name = "paired t" if reading.clusters is None else "paired t, clustered"
     method = "Student t, paired"
     method = method if reading.clusters is None else reading.clusters.named(method)
-    shared = {**_shared(reading), "method": method, "name": name, "t": found, "error": found}
+    shared = {**_shared_fields(reading), "method": method, "name": name, "t": found, "error": found}
     if not math.isfinite(found.se) or not (found.degrees or 0) > 0:
         few = "too_few_units" if reading.clusters is None else "too_few_clusters"
         return Wald(**shared, reason=few)
     return Wald(**shared, reason=None if found.se > 0 else "no_spread")
 
 
-def _bayesian(reading: PointEstimate) -> Procedure | None:
+def _bayesian_bootstrap(reading: PointEstimate) -> Procedure | None:
     """The Bayesian bootstrap about the mean."""
-    made = _of_units(reading)
+    made = _unit_procedure(reading)
     if not isinstance(made, Wald) or made.bayes is None:
         return None
     error = StandardError(made.bayes.spread, bayesian_bootstrap.METHOD)
-    return Bayesian(
-        **_shared(reading),
+    return BayesianProcedure(
+        **_shared_fields(reading),
         method=f"{bayesian_bootstrap.METHOD}, paired",
         name=f"{bayesian_bootstrap.METHOD}, paired",
         error=error,
@@ -548,24 +556,24 @@ def _bayesian(reading: PointEstimate) -> Procedure | None:
     )
 
 
-def _of_replicates(
+def _replicate_procedure(
     reading: PointEstimate, drawn: FloatArray, method: str, name: str, **parts: Any
 ) -> Procedure:
     """By replicates, where enough of them have a value and they vary."""
-    shared = {**_shared(reading), "method": method, "name": name}
-    usable = intervals.usable_of(drawn, method)
+    shared = {**_shared_fields(reading), "method": method, "name": name}
+    usable = intervals.usable_replicates(drawn, method)
     if isinstance(usable, Interval):
-        return Replicates(**shared, drawn=drawn[:0], reason=usable.reason)
+        return ReplicateProcedure(**shared, drawn=drawn[:0], reason=usable.reason)
     if reading.of_units and reading.units is not None:
         own = reading.units.error
         error = replace(own, se=own.se * reading.scale)
     else:
-        error = StandardError(intervals.spread(usable), name, _freedom(reading))
-    made = Accelerated if parts else Replicates
+        error = StandardError(intervals.standard_deviation(usable), name, _replicate_df(reading))
+    made = BcaProcedure if parts else ReplicateProcedure
     return made(**shared, drawn=np.sort(usable), error=error, **parts)
 
 
-def _freedom(reading: PointEstimate) -> float | None:
+def _replicate_df(reading: PointEstimate) -> float | None:
     """The degrees of freedom of replicates beside those of other differences."""
     if reading.clusters is not None:
         return max(reading.clusters.degrees, 1.0)
@@ -573,13 +581,15 @@ def _freedom(reading: PointEstimate) -> float | None:
     return max(min(sizes) - 1.0, 1.0)
 
 
-def _replicated(reading: PointEstimate) -> Procedure | None:
+def _bootstrap_procedure(reading: PointEstimate) -> Procedure | None:
     if not reading.draws:
         return _studentised_difference(reading)
-    return _of_replicates(reading, reading.drawn, _bootstrap(reading), _unmarked(reading))
+    return _replicate_procedure(
+        reading, reading.drawn, _bootstrap_name(reading), _bootstrap_test_name(reading)
+    )
 
 
-def _unmarked(reading: PointEstimate) -> str:
+def _bootstrap_test_name(reading: PointEstimate) -> str:
     """What its bootstrap is called as a test."""
     return BY_REPLICATES[reading.clusters is not None]
 
@@ -589,7 +599,7 @@ def _stratified_difference(reading: PointEstimate) -> Procedure | None:
     if drawn is None:
         return None
     name = "paired stratified bootstrap"
-    return _of_replicates(reading, drawn, f"{name} [B]", name)
+    return _replicate_procedure(reading, drawn, f"{name} [B]", name)
 
 
 def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
@@ -598,19 +608,19 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
         return None
     from statistics import NormalDist
 
-    method = f"BCa {_bootstrap(reading)}"
-    usable = intervals.usable_of(reading.drawn, method)
+    method = f"BCa {_bootstrap_name(reading)}"
+    usable = intervals.usable_replicates(reading.drawn, method)
     bias = NAN
     if not isinstance(usable, Interval):
         apart = usable - reading.value
         apart[np.abs(apart) <= ROUNDING * max(1.0, abs(reading.value))] = 0.0
         below = float(np.mean(apart < 0) + np.mean(apart <= 0)) / 2
         if not 0 < below < 1:
-            return without("replicates_on_one_side", reading.value, method)
+            return no_procedure("replicates_on_one_side", reading.value, method)
         bias = NormalDist().inv_cdf(below)
     accelerated = {"bias": bias, "acceleration": intervals.acceleration(*moved)}
-    name = f"BCa {_unmarked(reading)}"
-    made = _of_replicates(reading, reading.drawn, method, name, **accelerated)
+    name = f"BCa {_bootstrap_test_name(reading)}"
+    made = _replicate_procedure(reading, reading.drawn, method, name, **accelerated)
     # Of very skewed replicates, the shares it takes may be beyond the last of them.
     beyond = made.interval(reading.settings.level).reason == "too_few_replicates"
     return None if beyond else made
@@ -623,21 +633,23 @@ def _studentised_difference(reading: PointEstimate) -> Procedure | None:
     if found is None:
         return None
     method, name = "bootstrap-t", "paired bootstrap-t"
-    shared = {**_shared(reading), "method": method, "name": name}
+    shared = {**_shared_fields(reading), "method": method, "name": name}
     if reading.n < 2:
-        return Replicates(**shared, drawn=np.zeros(0), reason="too_few_units")
+        return ReplicateProcedure(**shared, drawn=np.zeros(0), reason="too_few_units")
     se, replicates, errors = found
     value = reading.value / reading.scale
-    t = intervals.studentised(value, replicates, errors)
+    t = intervals.studentize(value, replicates, errors)
     if t is None or not se > 0:
         reason = "degenerate_replicates" if se > 0 else "no_spread"
-        return Replicates(**shared, drawn=np.zeros(0), reason=reason)
+        return ReplicateProcedure(**shared, drawn=np.zeros(0), reason=reason)
     se *= reading.scale
     drawn = np.sort(reading.value - t * se)
-    return Replicates(**shared, drawn=drawn, error=StandardError(se, name, _freedom(reading)))
+    return ReplicateProcedure(
+        **shared, drawn=drawn, error=StandardError(se, name, _replicate_df(reading))
+    )
 
 
-def _likely(reading: PointEstimate) -> Procedure | None:
+def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
     """By tables of cells as likely as the rows make them."""
     if reading.likely is None or "Jeffreys of the cells" not in reading.methods:
         return None
@@ -647,8 +659,8 @@ def _likely(reading: PointEstimate) -> Procedure | None:
     made = reading.methods["Jeffreys of the cells"](0.95)
     method = made.method if made is not None else "Jeffreys of the cells"
     if made is not None and made.reason:
-        return without(made.reason, reading.value, made.method)
-    return _of_replicates(reading, likely, method, method)
+        return no_procedure(made.reason, reading.value, made.method)
+    return _replicate_procedure(reading, likely, method, method)
 
 
 def nothing_differs(reading: PointEstimate) -> bool:
@@ -659,7 +671,7 @@ def nothing_differs(reading: PointEstimate) -> bool:
     return reading.draws and not (np.abs(reading.drawn) > reading.hair).any()
 
 
-def _of_unit_values(reading: PointEstimate) -> FloatArray | None:
+def _unit_differences(reading: PointEstimate) -> FloatArray | None:
     """The differences of independent units that count alike."""
     units = reading.units
     if not isinstance(units, UnitValues) or not units.plain or not np.isfinite(units.values).all():
@@ -667,16 +679,16 @@ def _of_unit_values(reading: PointEstimate) -> FloatArray | None:
     return units.values * reading.scale
 
 
-def _of_ranks(reading: PointEstimate) -> Procedure | None:
-    values = _of_unit_values(reading)
+def _signed_rank_procedure(reading: PointEstimate) -> Procedure | None:
+    values = _unit_differences(reading)
     if values is None:
         return None
-    number = int(np.count_nonzero(paired_tests.settled(values)))
+    number = int(np.count_nonzero(paired_tests.defined_differences(values)))
     how = "exact" if number <= paired_tests.EXACT_RANKS else "normal"
     name = f"Wilcoxon signed rank, {how}"
-    return _of_location(
+    return _location_procedure(
         reading,
-        SignedRanks,
+        SignedRankProcedure,
         values,
         name,
         "of the pseudomedian",
@@ -684,19 +696,24 @@ def _of_ranks(reading: PointEstimate) -> Procedure | None:
     )
 
 
-def _of_signs(reading: PointEstimate) -> Procedure | None:
-    values = _of_unit_values(reading)
+def _sign_procedure(reading: PointEstimate) -> Procedure | None:
+    values = _unit_differences(reading)
     if values is None:
         return None
     name = "sign test, exact"
-    return _of_location(
-        reading, Signs, values, name, "of the median", partial(paired_tests.sign, values)
+    return _location_procedure(
+        reading,
+        SignProcedure,
+        values,
+        name,
+        "of the median",
+        partial(paired_tests.sign_test, values),
     )
 
 
-def _of_location(
+def _location_procedure(
     reading: PointEstimate,
-    kind: type[SignedRanks | Signs],
+    kind: type[SignedRankProcedure | SignProcedure],
     values: FloatArray,
     name: str,
     of: str,
@@ -705,36 +722,38 @@ def _of_location(
     """A test of where the differences of units lie, which need not be where their mean does. Of
     units whose mean is another number than the value, as squares are, it knows no difference but
     none."""
-    number = int(np.count_nonzero(paired_tests.settled(values)))
+    number = int(np.count_nonzero(paired_tests.defined_differences(values)))
     method = f"{name}, {of} of units that differ"
-    shared = {**_shared(reading), "method": method, "name": name}
+    shared = {**_shared_fields(reading), "method": method, "name": name}
     if not number:
         return kind(**{**shared, "value": 0.0}, units=values, reason="nothing_differs")
     if not reading.of_units:
-        return OfNoDifference(**shared, made=test, reason="no_interval_of_test")
+        return TestOnlyProcedure(**shared, made=test, reason="no_interval_of_test")
     return kind(**shared, units=values)
 
 
-def _randomized(reading: PointEstimate) -> Procedure | None:
+def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
     units, settings = reading.units, reading.settings
     gone = not isinstance(units, UnitValues) or units.clusters is not None
     if gone or not reading.of_units:
-        made = _swapped(reading)
+        made = _swap_test(reading)
         if made is None:
             return None
         name = made("two-sided").name
         reason = "no_interval_of_test"
-        return OfNoDifference(**_shared(reading), method=name, name=name, made=made, reason=reason)
+        return TestOnlyProcedure(
+            **_shared_fields(reading), method=name, name=name, made=made, reason=reason
+        )
     assert isinstance(units, UnitValues)
     if not np.isfinite(units.values).all():
         return None
     values, tries = units.values * reading.scale, n_randomizations(settings)
     weight = units.weight
     own = values if weight is None else values * weight
-    [test] = paired_tests.randomisation(own[:, None], tries, settings.seed)
+    [test] = paired_tests.randomization(own[:, None], tries, settings.seed)
     number = bayesian_bootstrap.n_nonzero(values)
     return Randomization(
-        **_shared(reading),
+        **_shared_fields(reading),
         method=f"{test.name}, means of subsets",
         name=test.name,
         error=StandardError(units.error.se * reading.scale, test.name, units.error.degrees),
@@ -746,14 +765,14 @@ def _randomized(reading: PointEstimate) -> Procedure | None:
     )
 
 
-def _swapped(reading: PointEstimate) -> Callable[[str], TestResult] | None:
+def _swap_test(reading: PointEstimate) -> Callable[[str], TestResult] | None:
     """The randomization of what is no mean of units: of ratios of sums, or of units whose means are
     equal where the values are, as squares."""
-    values, settings = _of_unit_values(reading), reading.settings
+    values, settings = _unit_differences(reading), reading.settings
     if reading.swapped is not None or values is None:
         return reading.swapped
     tries = n_randomizations(settings)
-    return lambda towards: paired_tests.randomisation(
+    return lambda towards: paired_tests.randomization(
         values[:, None], tries, settings.seed, towards
     )[0]
 
@@ -763,8 +782,8 @@ def _mcnemar(reading: PointEstimate, *, mid: bool = False) -> Procedure | None:
         return None
     first, second = (round(of) for of in reading.discordant())
     name = f"McNemar, {'mid-p' if mid else 'exact'}"
-    return Discordant(
-        **_shared(reading),
+    return McNemarProcedure(
+        **_shared_fields(reading),
         method=f"{name}, given the discordant rows",
         name=name,
         error=_error_of_values(unit_differences(reading), reading),  # type: ignore[arg-type]
@@ -776,27 +795,27 @@ def _mcnemar(reading: PointEstimate, *, mid: bool = False) -> Procedure | None:
     )
 
 
-def _of_paired_shares(reading: PointEstimate) -> Procedure | None:
+def _paired_proportions(reading: PointEstimate) -> Procedure | None:
     """Of rows that are right or wrong, of which counts say all."""
-    return None if reading.discordant is None else _of_units(reading)
+    return None if reading.discordant is None else _unit_procedure(reading)
 
 
 _PROCEDURES: Mapping[str, Makes] = {
-    "units": _of_units,
-    "paired shares": _of_paired_shares,
-    "by error": _by_t,
+    "units": _unit_procedure,
+    "paired shares": _paired_proportions,
+    "by error": _t_procedure,
     "delta": _delta,
     "delong": _delong,
     "student": _student,
-    "bayesian": _bayesian,
-    "percentile": _replicated,
+    "bayesian": _bayesian_bootstrap,
+    "percentile": _bootstrap_procedure,
     "stratified": _stratified_difference,
     "bca": _accelerated_difference,
     "studentised": _studentised_difference,
-    "Jeffreys of the cells": _likely,
-    "wilcoxon": _of_ranks,
-    "sign": _of_signs,
-    "randomisation": _randomized,
+    "Jeffreys of the cells": _posterior_procedure,
+    "wilcoxon": _signed_rank_procedure,
+    "sign": _sign_procedure,
+    "randomisation": _randomization_procedure,
     "mcnemar": _mcnemar,
     "mid-p": partial(_mcnemar, mid=True),
 }

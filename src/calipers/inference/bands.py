@@ -126,7 +126,7 @@ class ThresholdReplicates:
             return (self.positive[:, at] - self.negative[:, at] * (p / (1 - p))) / total
 
 
-def pointwise(replicates: FloatArray, level: float) -> Limits:
+def pointwise_band(replicates: FloatArray, level: float) -> Limits:
     """Percentile limits at each place of a grid by itself.
 
     ``replicates`` has shape ``(B, G)``; the limits have shape ``(G,)``, NaN where too many
@@ -145,7 +145,7 @@ def pointwise(replicates: FloatArray, level: float) -> Limits:
     return low, high
 
 
-def simultaneous(replicates: FloatArray, level: float) -> Limits:
+def simultaneous_band(replicates: FloatArray, level: float) -> Limits:
     """Limits over a grid within which the share ``level`` of the replicates lies as a whole.
 
     They are order statistics of equal rank at every place: the k-th smallest and the k-th largest,
@@ -197,7 +197,7 @@ def roc_limits(
     Source: Campbell 1994 (Statistics in Medicine 13), the fixed-width band from Kolmogorov bounds.
     """
     of_positives, of_negatives = (kolmogorov_distance(n, math.sqrt(level)) for n in sizes)
-    low, high = _reached(fpr, tpr, grid, of_negatives)
+    low, high = _local_range(fpr, tpr, grid, of_negatives)
     return np.maximum(low - of_positives, 0.0), np.minimum(high + of_positives, 1.0)
 
 
@@ -215,7 +215,7 @@ def precision_limits(
 
     each = level ** (1 / 3)
     of_positives, of_negatives = (kolmogorov_distance(n, each) for n in sizes)
-    least, most = _reached(tpr, fpr, grid, of_positives)
+    least, most = _local_range(tpr, fpr, grid, of_positives)
     least, most = np.maximum(least - of_negatives, 0.0), np.minimum(most + of_negatives, 1.0)
     tail = (1 - each) / 2
     rare = float(betaincinv(sizes[0], sizes[1] + 1, tail))
@@ -229,7 +229,7 @@ def precision_limits(
     return precision(rare, most, 0.0), precision(common, least, 1.0)
 
 
-def _reached(x: FloatArray, y: FloatArray, grid: FloatArray, distance: float) -> Limits:
+def _local_range(x: FloatArray, y: FloatArray, grid: FloatArray, distance: float) -> Limits:
     """The least and the largest ``y`` of an ascending curve within ``distance`` of a place in
     ``x``; where its points are farther apart, that of the points on both sides."""
     before = np.searchsorted(x, grid - distance, side="left") - 1

@@ -21,7 +21,7 @@ from calipers.statistics import FloatArray, Histogram
 METHOD = "Bayesian bootstrap"
 
 
-def bayesian(
+def lower_tail(
     values: FloatArray | Histogram,
     ends: tuple[float, float],
     level: float,
@@ -32,11 +32,11 @@ def bayesian(
     mean itself, where that lies beyond. ``weight`` is what each of the values weighs.
 
     >>> values = np.repeat([1.0, 0.0], [20, 180])
-    >>> interval = bayesian(values, (0.0, 1.0), 0.95)
+    >>> interval = lower_tail(values, (0.0, 1.0), 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)  # of Beta(20, 180½), Beta(20½, 180)
     (0.0623, 0.1477)
     """
-    added = _Added.of(values, weight)
+    added = _AugmentedValues.of(values, weight)
     of = added.mean(ends)
     if of is None:
         rows = values.rows if isinstance(values, Histogram) else len(values)
@@ -53,7 +53,7 @@ def bayesian(
     return Interval(limits[0], limits[1], METHOD, se=of.spread).around(mean)
 
 
-def upper(
+def upper_tail(
     values: FloatArray | Histogram, end: float, level: float, weight: FloatArray | None = None
 ) -> float:
     """The upper of the equal tails of the mean of ``values`` and half a unit at one ``end``; NaN
@@ -62,7 +62,7 @@ def upper(
     return math.nan if of is None else float(of.quantiles(np.array([(1 + level) / 2]))[0])
 
 
-def spread(
+def standard_deviation(
     values: FloatArray, ends: tuple[float, float], weight: FloatArray | None = None
 ) -> float:
     """The standard deviation of that mean, which is above 0 wherever the ends are apart."""
@@ -113,7 +113,7 @@ class _DirichletMean:
     ) -> _DirichletMean | None:
         """Of values and half a unit at each of the ends; None where all of them are one number, or
         an end is not known."""
-        return _Added.of(values, weight).mean(ends)
+        return _AugmentedValues.of(values, weight).mean(ends)
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
         """Where these shares of it are below: all digits, by the inversion of Daniels 1987."""
@@ -125,7 +125,7 @@ class _DirichletMean:
 
 
 @dataclass(frozen=True, eq=False)
-class _Added:
+class _AugmentedValues:
     """Values that half units at ends are added to: what they are, what each weighs beside an end,
     how many there are of it; the least and the most of them."""
 
@@ -136,7 +136,9 @@ class _Added:
     most: float
 
     @classmethod
-    def of(cls, values: FloatArray | Histogram, weight: FloatArray | None = None) -> _Added:
+    def of(
+        cls, values: FloatArray | Histogram, weight: FloatArray | None = None
+    ) -> _AugmentedValues:
         """Of values, rows of weight 0 aside. Equal values are one, and neighbours where there are
         many: of each group its mean, what a unit of it weighs, and how many there are by Kish's
         number, which is what the sum of their Gamma numbers has for a shape."""
@@ -162,11 +164,12 @@ class _Added:
 
 # --- About the mean -------------------------------------------------------------------------------
 
-#: Nodes of the integral of :meth:`AboutMean.tails`: their distance, and how many there are at most.
+#: Nodes of the integral of :meth:`AugmentedMean.tails`: their distance, and how many there are at
+#: most.
 _STEP, _NODES = 1 / 8, 360
 
 
-class AboutMean:
+class AugmentedMean:
     """The mean of differences of units and half a unit at either of ``ends``, counted by Dirichlet:
     its quantiles, and how much of it lies on either side of a number.
 
@@ -174,7 +177,7 @@ class AboutMean:
     without moving it (:func:`ends_about`). ``counts`` is how many units have each of the values,
     ``weight`` what each of the units weighs, or those that have a value.
 
-    >>> of = AboutMean.of(np.array([0.2, 0.1, 0.3]), (-0.3, 0.7))
+    >>> of = AugmentedMean.of(np.array([0.2, 0.1, 0.3]), (-0.3, 0.7))
     >>> [round(float(q), 3) for q in of.quantiles(np.array([0.05, 0.95]))]
     [0.002, 0.398]
     >>> round(of.tails(float(of.quantiles(np.array([0.05]))[0]))[0], 6)
@@ -195,7 +198,7 @@ class AboutMean:
         *,
         weight: FloatArray | None = None,
         counts: FloatArray | None = None,
-    ) -> AboutMean | None:
+    ) -> AugmentedMean | None:
         """None where there is no length, or an end is not known."""
         if counts is None or isinstance(values, Histogram):
             made = _DirichletMean.of(values, ends, weight)
@@ -240,7 +243,7 @@ class AboutMean:
             return 0.0, 1.0
         if not apart.max() > 0:
             return 1.0, 0.0
-        saddle, curve, bend = _saddle(apart, of.mass)
+        saddle, curve, bend = _saddlepoint(apart, of.mass)
         width = 1 / math.sqrt(curve)
         bend *= 2 / 3 * width**3
         tilted = apart / (1 - saddle * apart)
@@ -281,7 +284,7 @@ def ends_about(
     return max(-most, mean - far), min(most, mean + far)
 
 
-def _saddle(apart: FloatArray, mass: FloatArray) -> tuple[float, float, float]:
+def _saddlepoint(apart: FloatArray, mass: FloatArray) -> tuple[float, float, float]:
     """Where K′(s) = Σa·c/(1 − sc) is 0, as far from 0 as the integrand needs; K″ there, and half of
     the third derivative."""
     low, high = 1 / float(apart.min()), 1 / float(apart.max())

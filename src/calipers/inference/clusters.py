@@ -63,11 +63,11 @@ def cr2(moved: FloatArray, held: FloatArray) -> ClusterError:
     >>> round(cr2(moved, np.array([20.0, 1.0, 1.0, 1.0])).degrees, 4)
     1.204
     """
-    vector, degrees = corrected(moved, held)
+    vector, degrees = cr2_influence(moved, held)
     return ClusterError(_root(dot(vector, vector)), degrees)
 
 
-def corrected(moved: FloatArray, held: FloatArray) -> tuple[FloatArray, float]:
+def cr2_influence(moved: FloatArray, held: FloatArray) -> tuple[FloatArray, float]:
     """By how much each cluster moves an estimate, with the correction of :func:`cr2` in it, so that
     the standard error is its norm; and the degrees of freedom."""
     f, n = np.atleast_2d(moved), np.atleast_2d(held)
@@ -195,7 +195,7 @@ class ClusterIndex:
     def squares(self, moved: FloatArray) -> float:
         """Σf² over clusters of what their rows move, each by how much more it counts for than one
         of as many equal clusters as they are worth."""
-        vector, degrees = corrected(*self.parts(moved))
+        vector, degrees = cr2_influence(*self.parts(moved))
         return dot(vector, vector) * degrees / (degrees + 1)
 
     @property
@@ -268,7 +268,7 @@ class ClusterIndex:
     def vector(self, moved: FloatArray, held: FloatArray) -> FloatArray:
         """Of :meth:`parts` by how much each cluster moves the sum, with the correction in it, so
         that the standard error is its norm."""
-        return corrected(moved, held)[0]
+        return cr2_influence(moved, held)[0]
 
     def parts(
         self, moved: FloatArray, held: FloatArray | None = None
@@ -365,7 +365,7 @@ class ClusterIndex:
         if self.number < 2:
             return intervals.no_interval("none", "too_few_clusters")
         of_class = self.numbers_by_class(positive)
-        made = intervals.separated(area, min(*of_class, self.number // 2), level)
+        made = intervals.separated_auc(area, min(*of_class, self.number // 2), level)
         return replace(made, method=self.named(made.method))
 
     def notes(self, few: int, unit: str = "rows") -> list[str]:

@@ -51,7 +51,7 @@ def diebold_mariano(differences: FloatArray, horizon: int = 1) -> StandardError:
     return StandardError(math.sqrt(max(total, 0.0) / factor) / n, name, n - 1)
 
 
-def applies(reading: PointEstimate, horizon: int) -> bool:
+def is_applicable(reading: PointEstimate, horizon: int) -> bool:
     """Whether the test applies: to a mean of one loss a row, of rows that count alike; of more than
     one step only where rows have an order, and one row a time."""
     units, order = reading.units, reading.order
@@ -62,7 +62,7 @@ def applies(reading: PointEstimate, horizon: int) -> bool:
     return len(units.values) == len(order.code) == len(np.unique(order.code))
 
 
-def error(reading: PointEstimate, horizon: int) -> StandardError:
+def standard_error(reading: PointEstimate, horizon: int) -> StandardError:
     """The standard error of a difference to which the test applies."""
     assert isinstance(reading.units, UnitValues)
     values = reading.units.values

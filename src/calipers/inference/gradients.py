@@ -48,8 +48,10 @@ def cell_gradient(
                 return margin_gradient(measure, matrix, truth, predicted)
             except _NotMarginalError:
                 place = truth.astype(np.int64) * matrix.classes + predicted
-                return _by_cell(measure, matrix)[np.searchsorted(matrix.place, place)]
-        return np.asarray(_partial(measure.apply, matrix, matrix.counts)[truth, predicted])
+                return _cell_derivatives(measure, matrix)[np.searchsorted(matrix.place, place)]
+        return np.asarray(
+            _partial_derivatives(measure.apply, matrix, matrix.counts)[truth, predicted]
+        )
     return cell_influence(class_gradient(measure, matrix), truth, predicted)
 
 
@@ -70,7 +72,7 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     each, plain, picked = matrix.one_vs_rest(), measure.plain, measure.picked(matrix.labels)
     if measure.average == "micro":
         pooled = matrix.pooled(picked)
-        by_count = _partial(plain.apply, pooled, pooled.counts)
+        by_count = _partial_derivatives(plain.apply, pooled, pooled.counts)
         return np.where(picked[:, None, None], by_count, 0.0)
     if measure.label is not None:
         share = np.array([label == measure.label for label in matrix.labels], np.float64)
@@ -89,7 +91,7 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     return out
 
 
-def _partial(
+def _partial_derivatives(
     apply: Callable[[Any], FloatArray], matrix: ConfusionMatrix, counts: FloatArray
 ) -> FloatArray:
     """Central differences by each cell that holds rows."""
@@ -145,13 +147,15 @@ def margin_gradient(
     """The gradient by cells of a measure of all classes, through the margins: a row more in a cell
     is one more in the margin of its true class, in that of its predicted class, in the total, and
     where these agree on the diagonal. So the work grows with classes, not with cells."""
-    by = {name: _by_margin(measure, matrix, name) for name in ("truth", "prediction", "hits")}
-    total, correct = (_by_sum(measure, matrix, name) for name in ("total", "correct"))
+    by = {
+        name: _margin_derivatives(measure, matrix, name) for name in ("truth", "prediction", "hits")
+    }
+    total, correct = (_sum_derivative(measure, matrix, name) for name in ("total", "correct"))
     right = np.where(truth == predicted, by["hits"][truth] + correct, 0.0)
     return np.asarray(by["truth"][truth] + by["prediction"][predicted] + total + right)
 
 
-def _by_cell(measure: Any, matrix: SparseConfusionMatrix) -> FloatArray:
+def _cell_derivatives(measure: Any, matrix: SparseConfusionMatrix) -> FloatArray:
     """Central differences by each of the cells that hold rows."""
     at_once = _AT_ONCE * len(matrix.held) // matrix.classes**2
     return numerical_derivatives(
@@ -159,7 +163,7 @@ def _by_cell(measure: Any, matrix: SparseConfusionMatrix) -> FloatArray:
     )
 
 
-def _by_margin(measure: Any, matrix: ConfusionMatrix, name: str) -> FloatArray:
+def _margin_derivatives(measure: Any, matrix: ConfusionMatrix, name: str) -> FloatArray:
     """Central differences by the entries of a margin that hold rows."""
     return numerical_derivatives(
         lambda moved: measure.apply(_FreeMargins(matrix, **{name: moved})),
@@ -168,7 +172,7 @@ def _by_margin(measure: Any, matrix: ConfusionMatrix, name: str) -> FloatArray:
     )
 
 
-def _by_sum(measure: Any, matrix: ConfusionMatrix, name: str) -> float:
+def _sum_derivative(measure: Any, matrix: ConfusionMatrix, name: str) -> float:
     """The same by one of the sums."""
     value = getattr(matrix, name)
     if not value > 0:

@@ -14,9 +14,9 @@ from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import POWER
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate, UnitValues
-from calipers.inference.procedures import Procedure, Wald, without
+from calipers.inference.procedures import Procedure, Wald, no_procedure
 from calipers.inference.variance_estimators import NAN, StandardError
-from calipers.statistics import FloatArray, signs
+from calipers.statistics import FloatArray, count_signs
 
 #: The test of a difference against a value, for an alternative.
 Tests = Callable[[float, str], TestResult]
@@ -128,9 +128,9 @@ def procedure(reading: PointEstimate, question: Hypothesis = USUAL) -> Procedure
     """What answers a question: the interval and the tests of a difference in one."""
     if question.test != forecasts.DIEBOLD_MARIANO:
         return policy.procedure(reading, question.test)
-    if not forecasts.applies(reading, question.horizon) or not np.isfinite(reading.value):
-        return without("no_interval_of_test", reading.value)
-    found = forecasts.error(reading, question.horizon)
+    if not forecasts.is_applicable(reading, question.horizon) or not np.isfinite(reading.value):
+        return no_procedure("no_interval_of_test", reading.value)
+    found = forecasts.standard_error(reading, question.horizon)
     return Wald(
         value=reading.value,
         bounds=reading.bounds,
@@ -146,7 +146,9 @@ def interval(reading: PointEstimate, question: Hypothesis = USUAL) -> Interval:
     """The interval of a difference: that which a test asked for by name has, or the usual one."""
     if question.test != forecasts.DIEBOLD_MARIANO:
         return policy.interval(reading, test=question.test)
-    if reading.settings.interval == "none" or not forecasts.applies(reading, question.horizon):
+    if reading.settings.interval == "none" or not forecasts.is_applicable(
+        reading, question.horizon
+    ):
         return policy.interval(reading)
     return procedure(reading, question).interval(reading.settings.level)
 
@@ -156,12 +158,12 @@ def test(reading: PointEstimate, question: Hypothesis = USUAL) -> TestResult:  #
     return procedure(reading, question).test(0.0, question.towards(reading.higher_is_better))
 
 
-def applies(reading: PointEstimate, test: str, horizon: int = 1) -> bool:
+def is_applicable(reading: PointEstimate, test: str, horizon: int = 1) -> bool:
     """Whether the test applies to this difference."""
     if test == "auto":
         return True
     if test == forecasts.DIEBOLD_MARIANO:
-        return forecasts.applies(reading, horizon)
+        return forecasts.is_applicable(reading, horizon)
     return (
         available_methods.procedure_by_name(reading, available_methods.OF_TESTS[test]) is not None
     )
@@ -177,7 +179,7 @@ def non_inferiority(
     return non_inferiority_test(made.test, margin, higher_is_better=better)
 
 
-def equivalence(made: Procedure, margin: float | None) -> TestResult | None:
+def equivalence_result(made: Procedure, margin: float | None) -> TestResult | None:
     """Whether the systems differ by less than the margin, if one is stated."""
     if margin is None or not np.isfinite(made.value):
         return None
@@ -187,13 +189,13 @@ def equivalence(made: Procedure, margin: float | None) -> TestResult | None:
 # --- What else there is to say of a difference ----------------------------------------------------
 
 
-def effect(reading: PointEstimate) -> float:
+def effect_size(reading: PointEstimate) -> float:
     """Hedges' g for paired data; NaN where there are no units."""
     known = reading.units is not None and np.isfinite(reading.value)
     return reading.units.effect if known else NAN  # type: ignore[union-attr]
 
 
-def outcomes(reading: PointEstimate) -> dict[str, Any]:
+def win_tie_loss(reading: PointEstimate) -> dict[str, Any]:
     """On how many units the first system is better, equal and worse; nothing where no unit has a
     value of its own, or neither of two values is better."""
     if reading.higher_is_better is None or not np.isfinite(reading.value):
@@ -206,7 +208,7 @@ def outcomes(reading: PointEstimate) -> dict[str, Any]:
     if reading.signs is not None:
         known = reading.signs()
     elif isinstance(reading.units, UnitValues):
-        known = signs(reading.units.values)
+        known = count_signs(reading.units.values)
     elif reading.unit_spread is not None:
         spread = reading.unit_spread()
         known = None if spread is None else spread.signs

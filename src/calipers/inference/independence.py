@@ -17,7 +17,7 @@ MANY_POINTS, FEW_CELLS = 20_000, 2_500
 _HAIR = 1e-9
 
 
-def independence(truth: IntArray, cluster: IntArray, replicates: int, seed: int) -> float:
+def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed: int) -> float:
     """How often clusters of the same sizes, dealt out anew, have as many pairs of points together
     with their class as these have, or more. Of given sizes the Rand index, adjusted or not, and the
     other measures of pairs rise with that number, so that the test is of each of them."""

@@ -98,14 +98,14 @@ def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
     """
     area, single = measure.definition.area, table.positive.ndim == 1
     if area is not None:
-        found = _of_auc(table) if area.name == "AUC" else _of_blocks(table, area.name)
+        found = _auc_influence(table) if area.name == "AUC" else _block_influence(table, area.name)
         return ScoreInfluence(area.scale * found.positive, area.scale * found.negative)
     if measure.definition.smooth and single and len(table.scores) <= MOST_BLOCKS:
-        return numerical(measure, table)
+        return score_derivatives(measure, table)
     return None
 
 
-def error(measure: MeasureLike, table: ScoreTable) -> float | None:
+def standard_error(measure: MeasureLike, table: ScoreTable) -> float | None:
     """The standard error of a measure of a single table, as :meth:`ScoreInfluence.error` has it;
     None where the influence of rows is not known."""
     area = measure.definition.area
@@ -119,7 +119,7 @@ def error(measure: MeasureLike, table: ScoreTable) -> float | None:
 MOST_GROUPS = 200
 
 
-def grouped(units: int) -> npt.NDArray[np.int64]:
+def jackknife_groups(units: int) -> npt.NDArray[np.int64]:
     """The group that each unit is left out with: every unit its own, or groups of equal size by a
     shuffling that is always the same."""
     if units <= MOST_GROUPS:
@@ -137,11 +137,11 @@ def jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArra
     used = weight > 0
     if ranked.unit is None:
         group = np.full(len(used), -1)
-        group[used] = grouped(int(np.count_nonzero(used)))
+        group[used] = jackknife_groups(int(np.count_nonzero(used)))
     else:
         found, unit = np.unique(ranked.unit[used], return_inverse=True)
         group = np.full(len(used), -1)
-        group[used] = grouped(len(found))[unit]
+        group[used] = jackknife_groups(len(found))[unit]
     d = len(table.scores)
     block = np.append(0, np.cumsum(ranked.last)[:-1])
     cell = np.where(ranked.positive, block, block + d)
@@ -157,11 +157,11 @@ def jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArra
         out = np.bincount(place, weight[rows], (end - begin) * 2 * d).reshape(-1, 2 * d)
         # Of weights, rounding may leave a hair where no row is left.
         rest = np.where(out >= whole * (1 - 1e-12), 0.0, whole - out)
-        values.append(measure.apply(_with(table, rest[:, :d], rest[:, d:])))
+        values.append(measure.apply(_replace_weights(table, rest[:, :d], rest[:, d:])))
     return bootstrap_bias_correction(np.concatenate(values))
 
 
-def _with(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:
+def _replace_weights(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:
     return replace(
         table,
         positive=positive,
@@ -171,12 +171,14 @@ def _with(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> Scor
     )
 
 
-def numerical(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence:
+def score_derivatives(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence:
     """The derivative of any measure of a table by the weight at each score, by central differences;
     0 where there is none."""
     d, both = len(table.scores), np.concatenate([table.positive, table.negative])
     out = numerical_derivatives(
-        lambda moved: measure.apply(_with(table, moved[:, :d], moved[:, d:])), both, _AT_ONCE
+        lambda moved: measure.apply(_replace_weights(table, moved[:, :d], moved[:, d:])),
+        both,
+        _AT_ONCE,
     )
     return ScoreInfluence(out[:d], out[d:])
 
@@ -203,7 +205,7 @@ def numerical_derivatives(
     return out
 
 
-def _of_auc(table: ScoreTable) -> ScoreInfluence:
+def _auc_influence(table: ScoreTable) -> ScoreInfluence:
     """(Placement − AUC) over the weight of the row's class."""
     of_positive, of_negative = table.placements()
     positives, negatives = table.total_positive[..., None], table.total_negative[..., None]
@@ -212,7 +214,7 @@ def _of_auc(table: ScoreTable) -> ScoreInfluence:
         return ScoreInfluence((of_positive - area) / positives, (of_negative - area) / negatives)
 
 
-def _of_blocks(table: ScoreTable, name: str) -> ScoreInfluence:
+def _block_influence(table: ScoreTable, name: str) -> ScoreInfluence:
     from calipers import _core
 
     shape = table.positive.shape

@@ -66,27 +66,29 @@ def no_interval(method: str, reason: str) -> Interval:
     return Interval(NAN, NAN, method, reason)
 
 
-def z_of(level: float) -> float:
+def normal_quantile(level: float) -> float:
     """The normal quantile that leaves (1 − level)/2 above."""
     from statistics import NormalDist  # brings fractions, decimals and random numbers along
 
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def t_of(level: float, degrees: float) -> float:
+def t_quantile(level: float, degrees: float) -> float:
     """Student's quantile that leaves (1 − level)/2 above.
 
     Of many degrees of freedom ν it is that of the normal and the terms in 1/ν, 1/ν² and 1/ν³
     (Abramowitz and Stegun 1964, 26.7.5), as exact as the other and without what SciPy brings along.
 
-    >>> round(t_of(0.95, 9), 4), round(t_of(0.95, 1e6), 6), round(z_of(0.95), 6)
-    (2.2622, 1.959966, 1.959964)
+    >>> round(t_quantile(0.95, 9), 4), round(t_quantile(0.95, 1e6), 6)
+    (2.2622, 1.959966)
+    >>> round(normal_quantile(0.95), 6)
+    1.959964
     """
     if degrees < MANY_DEGREES:
         from scipy.special import stdtrit
 
         return float(stdtrit(degrees, (1 + level) / 2))
-    z, over = z_of(level), 1 / degrees
+    z, over = normal_quantile(level), 1 / degrees
     y = z * z
     second, third = (5 * y + 16) * y + 3, ((3 * y + 19) * y + 17) * y - 15
     return z * (1 + over * ((y + 1) / 4 + over * (second / 96 + over * third / 384)))
@@ -111,14 +113,16 @@ def difference(first: float, a: Interval, second: float, b: Interval) -> Interva
     )
 
 
-def on_scale(scale: Transformation, value: float, se: float, level: float, method: str) -> Interval:
+def transformed_normal(
+    scale: Transformation, value: float, se: float, level: float, method: str
+) -> Interval:
     """Normal on a scale, with the standard error of the value itself."""
-    return Interval(*scale.around(value, z_of(level) * se), method, se=se)
+    return Interval(*scale.around(value, normal_quantile(level) * se), method, se=se)
 
 
 def logit_normal(value: float, se: float, level: float, method: str) -> Interval:
     """Normal on the logit scale."""
-    return on_scale(SCALES["logit"], value, se, level, method)
+    return transformed_normal(SCALES["logit"], value, se, level, method)
 
 
 def precision_recall_logit(area: float, positives: float, level: float) -> Interval:
@@ -161,7 +165,7 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
     """
     smaller = min(class_sizes(table))
     if area in (0.0, 1.0):
-        return separated(area, smaller, level)
+        return separated_auc(area, smaller, level)
     se = delong(table)
     if not se > 0:
         return hanley_interval(area, table, level)
@@ -193,7 +197,7 @@ def delong_interval(area: float, table: ScoreTable, level: float) -> Interval:
     return replace(made, method="DeLong").within(0.0, 1.0)
 
 
-def separated(area: float, smaller: float, level: float) -> Interval:
+def separated_auc(area: float, smaller: float, level: float) -> Interval:
     """Limits of the AUC when all positives lie above all negatives (or all below).
 
     Pair each row of the smaller class with another row of the larger one: the pairs are
@@ -212,7 +216,7 @@ def normal_mean(mean: float, se: float, level: float) -> Interval:
         return no_interval("normal", "too_few_rows")
     if se <= ROUNDING * abs(mean):
         return no_interval("normal", "no_spread")
-    half = z_of(level) * se
+    half = normal_quantile(level) * se
     return Interval(mean - half, mean + half, "normal", se=se)
 
 
@@ -224,7 +228,7 @@ def root_mean(mean: float, se: float, level: float) -> Interval:
     """
     if not math.isfinite(se) or mean <= 0:
         return no_interval("log-delta", "too_few_rows" if mean > 0 else "no_spread")
-    root, factor = math.sqrt(mean), math.exp(z_of(level) * se / (2 * mean))
+    root, factor = math.sqrt(mean), math.exp(normal_quantile(level) * se / (2 * mean))
     return Interval(root / factor, root * factor, "log-delta", se=se / (2 * root))
 
 
@@ -265,7 +269,7 @@ def student(mean: float, se: float, n: float, level: float) -> Interval:
         return no_interval("Student t", "too_few_units")
     if not se > ROUNDING * abs(mean):
         return no_interval("Student t", "no_spread")
-    half = t_of(level, n - 1) * se
+    half = t_quantile(level, n - 1) * se
     return Interval(mean - half, mean + half, "Student t", se=se)
 
 
@@ -274,11 +278,11 @@ def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B
 
     Replicates without a value are left out; above 5% there is no interval.
     """
-    usable = usable_of(replicates, method)
+    usable = usable_replicates(replicates, method)
     if isinstance(usable, Interval):
         return usable
     low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), method, se=spread(usable))
+    return Interval(float(low), float(high), method, se=standard_deviation(usable))
 
 
 def turned_on_logit(
@@ -296,7 +300,7 @@ def turned_on_logit(
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.237, 0.6751)
     """
-    usable = usable_of(replicates, method)
+    usable = usable_replicates(replicates, method)
     if isinstance(usable, Interval):
         return usable
 
@@ -307,17 +311,17 @@ def turned_on_logit(
     ends = np.quantile(usable, [(1 + level) / 2, (1 - level) / 2])
     low, high = (expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(ends))
     low, high = ((x * (size + 1) - 0.5) / size for x in (low, high))
-    return Interval(low, high, method, se=spread(usable)).within(0.0, 1.0)
+    return Interval(low, high, method, se=standard_deviation(usable)).within(0.0, 1.0)
 
 
-def spread(replicates: FloatArray) -> float:
+def standard_deviation(replicates: FloatArray) -> float:
     """The standard deviation of replicates, Σ(x − x̄)²/(B − 1) under a root, of any magnitude."""
     largest = float(np.abs(replicates).max())
     scale = 1.0 if 1e-100 < largest < 1e100 or not largest else largest
     return float((replicates / scale).std(ddof=1)) * scale
 
 
-def usable_of(replicates: FloatArray, method: str) -> FloatArray | Interval:
+def usable_replicates(replicates: FloatArray, method: str) -> FloatArray | Interval:
     """The replicates that have a value, or the absent interval where they are too few."""
     defined = replicates[np.isfinite(replicates)]
     if len(defined) < (1 - MOST_DEGENERATE) * len(replicates) or len(defined) == 0:
@@ -379,7 +383,7 @@ def bca(
     where all replicates lie on one side. Replicates without a value count as in :func:`percentile`.
     """
     method = f"BCa {method}"
-    usable = usable_of(replicates, method)
+    usable = usable_replicates(replicates, method)
     if isinstance(usable, Interval):
         return usable
     # A replicate that only rounding holds apart from the value is equal to it.
@@ -391,14 +395,14 @@ def bca(
     from statistics import NormalDist
 
     normal = NormalDist()
-    bias, z = normal.inv_cdf(below), z_of(level)
+    bias, z = normal.inv_cdf(below), normal_quantile(level)
     shares = []
     for end in (bias - z, bias + z):
         if 1 - accelerated * end <= 0:
             return no_interval(method, "replicates_on_one_side")
         shares.append(normal.cdf(bias + end / (1 - accelerated * end)))
     low, high = np.quantile(usable, shares)
-    return Interval(float(low), float(high), method, se=spread(usable))
+    return Interval(float(low), float(high), method, se=standard_deviation(usable))
 
 
 def bootstrap_t(
@@ -410,14 +414,14 @@ def bootstrap_t(
     method = "bootstrap-t"
     if not se > 0:
         return no_interval(method, "no_spread")
-    t = studentised(value, replicates, errors)
+    t = studentize(value, replicates, errors)
     if t is None:
         return no_interval(method, "degenerate_replicates")
     low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(value - high * se), float(value - low * se), method, se=se)
 
 
-def studentised(value: float, replicates: FloatArray, errors: FloatArray) -> FloatArray | None:
+def studentize(value: float, replicates: FloatArray, errors: FloatArray) -> FloatArray | None:
     """How many of their own standard errors replicates are from the value, cut off at ±8; None
     where more than 5% have none."""
     usable = np.isfinite(replicates) & np.isfinite(errors) & (errors > 0)
@@ -429,4 +433,4 @@ def studentised(value: float, replicates: FloatArray, errors: FloatArray) -> Flo
 def to_student(se: float, degrees: float, level: float) -> float:
     """A standard error times t/z, t being Student's quantile with these degrees of freedom, so that
     normal limits become his."""
-    return se * t_of(level, degrees) / z_of(level)
+    return se * t_quantile(level, degrees) / normal_quantile(level)

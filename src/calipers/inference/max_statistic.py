@@ -71,12 +71,12 @@ class MaxStatistic:
         """The adjusted p-value of each statistic: the share of largest ones that reach it; by
         ``side`` of |t|, t (1) or −t (−1)."""
         t = np.abs(t) if side == 0 else t * side
-        size = _as_normal(t, degrees) if self.normal else t
+        size = _to_normal(t, degrees) if self.normal else t
         found, number = self._ascending[side], self.drawn.shape[1]
         reached = number - np.searchsorted(found, size * (1 - _HAIR * np.sign(size)))
         p = permutation_p_values(reached, number, exact=self.exact)
         if self.normal:
-            p = np.minimum(p, self.tests * (1 + (side == 0)) * beyond(t, degrees))
+            p = np.minimum(p, self.tests * (1 + (side == 0)) * upper_tail(t, degrees))
         return np.where(np.isnan(t), np.nan, p)
 
     def adjusted(self, p: float, side: int = 0) -> float:
@@ -109,7 +109,7 @@ class MaxStatistic:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Together(Procedure):
+class MaxTProcedure(Procedure):
     """A difference beside others of its family: the wider of its own procedure and what the
     largest statistic of the family leaves.
 
@@ -158,24 +158,24 @@ def quantile(share: float, degrees: FloatArray) -> FloatArray:
     return np.asarray(stdtrit(degrees, share))
 
 
-def beyond(t: FloatArray | float, degrees: FloatArray | float | None) -> FloatArray:
+def upper_tail(t: FloatArray | float, degrees: FloatArray | float | None) -> FloatArray:
     """The upper tail of Student's t; of the normal where there are no degrees of freedom."""
     from scipy.special import ndtr, stdtr
 
     return np.asarray(ndtr(-np.asarray(t)) if degrees is None else stdtr(degrees, -np.asarray(t)))
 
 
-def _as_normal(t: FloatArray, degrees: FloatArray) -> FloatArray:
+def _to_normal(t: FloatArray, degrees: FloatArray) -> FloatArray:
     """The normal with the same tail."""
     from scipy.special import ndtri
 
-    return np.asarray(-ndtri(beyond(t, degrees)))
+    return np.asarray(-ndtri(upper_tail(t, degrees)))
 
 
 # ------------------------------------------------------------------------------------------ topics
 
 
-def dealt(
+def permuted_maxima(
     table: FloatArray,
     baseline: int | None,
     replicates: int,
@@ -193,7 +193,7 @@ def dealt(
     their standard errors.
 
     >>> table = np.random.default_rng(1).normal(size=(30, 4, 2))
-    >>> found = dealt(table, None, 2000, seed=0)
+    >>> found = permuted_maxima(table, None, 2000, seed=0)
     >>> round(found.size(0.025), 1), found.tests
     (2.9, 12)
     """
@@ -220,8 +220,8 @@ def dealt(
     return MaxStatistic(drawn.T, pairs * measures, exact)
 
 
-def floored(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
-    """The standard errors of differences of one measure as :func:`dealt` has them."""
+def floored_errors(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
+    """The standard errors of differences of one measure as :func:`permuted_maxima` has them."""
     with np.errstate(invalid="ignore", divide="ignore"):  # of one unit
         variances = np.maximum(np.square(errors), ROUNDING * np.square(values) / (units - 1))
     known = np.isfinite(variances)
@@ -232,14 +232,14 @@ def floored(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatA
 # -------------------------------------------------------------------------------------------- rows
 
 
-def moved(influence: Influence, tests: int = 1) -> FloatArray | None:
+def influence_vector(influence: Influence, tests: int = 1) -> FloatArray | None:
     """A vector of the influence, whose inner products with others are covariances, one of those of
     so many tests; None where a row moves the value by no finite number."""
     column = influence.space.vector(influence.column)
-    return kept(column, tests) if np.isfinite(column).all() else None
+    return sketch_vector(column, tests) if np.isfinite(column).all() else None
 
 
-def kept(column: FloatArray, tests: int = 1) -> FloatArray:
+def sketch_vector(column: FloatArray, tests: int = 1) -> FloatArray:
     """What is kept of a vector until those of all tests are known, up to a factor.
 
     The vector itself; above :data:`DOUBLES` numbers of all tests in single precision, whose errors
@@ -252,30 +252,30 @@ def kept(column: FloatArray, tests: int = 1) -> FloatArray:
     if len(column) * tests <= SINGLES:
         largest = np.abs(column).max()
         return (column / largest if largest > 0 else column).astype(np.float32)
-    both = np.bincount(_places(len(column)), column, 2 * SKETCH)
+    both = np.bincount(_sketch_indices(len(column)), column, 2 * SKETCH)
     return np.asarray(both[:SKETCH] - both[SKETCH:])
 
 
 @lru_cache(maxsize=1)
-def _places(units: int) -> npt.NDArray[np.int64]:
+def _sketch_indices(units: int) -> npt.NDArray[np.int64]:
     """Where each unit is added, twice SKETCH for the two signs."""
     return np.random.Generator(np.random.Philox(units)).integers(0, 2 * SKETCH, units)
 
 
-def by_influence(
+def gaussian_maxima(
     vectors: Sequence[FloatArray | None],
     seed: int,
     parts: Sequence[Hashable] = (),
     signs: Sequence[float] = (),
 ) -> MaxStatistic:
-    """Of tests whose vectors are those of :func:`moved`, times their ``signs``: normal statistics
-    that vary together as these do. A test without a vector is taken to be independent of the
-    others: the largest is then no smaller than it is (Šidák 1967). So are those of different
+    """Of tests whose vectors are those of :func:`influence_vector`, times their ``signs``: normal
+    statistics that vary together as these do. A test without a vector is taken to be independent of
+    the others: the largest is then no smaller than it is (Šidák 1967). So are those of different
     ``parts`` of the units, which is right where parts share none and safe where they do (Royen
     2014).
 
     >>> rows = np.random.default_rng(0).normal(size=(3, 500))
-    >>> found = by_influence(list(rows), seed=0)
+    >>> found = gaussian_maxima(list(rows), seed=0)
     >>> found.p(np.array([2.0, 2.5, 4.0]), np.full(3, 499)).round(2)  # alone .046, .013, .000
     array([0.13, 0.04, 0.  ])
     """
@@ -286,12 +286,12 @@ def by_influence(
     for j, own in enumerate(places.values()):
         begin = np.random.SeedSequence(seed, spawn_key=(j,) * (j > 0))  # the first is the seed's
         towards = np.array([signs[place] for place in own] if len(signs) else np.ones(len(own)))
-        some = _drawn([vectors[place] for place in own], towards, begin)
+        some = _draw_maxima([vectors[place] for place in own], towards, begin)
         np.maximum(drawn, some, out=drawn)
     return MaxStatistic(drawn, len(vectors), normal=True)
 
 
-def _drawn(
+def _draw_maxima(
     vectors: Sequence[FloatArray | None], signs: FloatArray, seed: np.random.SeedSequence
 ) -> FloatArray:
     """Replicates of the largest |z|, z and −z."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from calipers.inference import intervals
 from calipers.inference.clusters import ClusterIndex
-from calipers.inference.influence import grouped
+from calipers.inference.influence import jackknife_groups
 from calipers.inference.intervals import Interval
 from calipers.inference.resampling import replicate_weights
 from calipers.inference.variance_estimators import StandardError
@@ -374,7 +374,7 @@ class MultinomialCells:
         unit = np.arange(len(self.flat))
         if self.clusters is not None:
             unit = np.unique(self.clusters.code, return_inverse=True)[1]
-        group = grouped(int(unit.max()) + 1)[unit]
+        group = jackknife_groups(int(unit.max()) + 1)[unit]
         place = group * len(self.place) + self.row()
         size = (int(group.max()) + 1) * len(self.place)
         out = _sums(place, self.weight, size).reshape(-1, len(self.place))
@@ -417,7 +417,7 @@ class MultinomialCells:
         return _sums(pair % k, np.square(_sums(inverse, weight, len(pair))), k)
 
 
-def exact(error: StandardError, size: float) -> StandardError:
+def zero_rounding(error: StandardError, size: float) -> StandardError:
     """The error, 0 where it is no more than rounding leaves of numbers of this size."""
     return replace(error, se=0.0) if error.se <= ROUNDING * abs(size) else error
 

@@ -33,7 +33,7 @@ def holm(p: FloatArray) -> FloatArray:
     >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.06, 0.06]
     """
-    return _of_ascending(
+    return _adjust_sorted(
         p, lambda p: np.maximum.accumulate(p * np.arange(len(p), 0, -1, dtype=np.float64))
     )
 
@@ -44,7 +44,7 @@ def bonferroni(p: FloatArray) -> FloatArray:
     >>> bonferroni(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.12, 0.09]
     """
-    return _of_ascending(p, lambda p: p * len(p))
+    return _adjust_sorted(p, lambda p: p * len(p))
 
 
 def benjamini_hochberg(p: FloatArray) -> FloatArray:
@@ -62,15 +62,15 @@ def benjamini_hochberg(p: FloatArray) -> FloatArray:
         scaled = p * (len(p) / np.arange(1, len(p) + 1))
         return np.minimum.accumulate(scaled[::-1])[::-1]
 
-    return _of_ascending(p, step_up)
+    return _adjust_sorted(p, step_up)
 
 
-def unadjusted(p: FloatArray) -> FloatArray:
+def no_adjustment(p: FloatArray) -> FloatArray:
     """The p-values themselves."""
-    return _of_ascending(p, lambda p: p)
+    return _adjust_sorted(p, lambda p: p)
 
 
-def _of_ascending(p: FloatArray, adjust: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _adjust_sorted(p: FloatArray, adjust: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """``adjust`` applied to the defined p-values in ascending order, each back in its place."""
     p = np.asarray(p, np.float64)
     adjusted = np.full(len(p), np.nan)
@@ -89,5 +89,5 @@ ADJUSTMENTS: Mapping[str, Adjustment] = {
     "benjamini-hochberg": Adjustment(
         "Benjamini-Hochberg", "false discovery rate", benjamini_hochberg
     ),
-    "none": Adjustment("none", "nothing", unadjusted),
+    "none": Adjustment("none", "nothing", no_adjustment),
 }

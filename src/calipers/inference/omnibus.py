@@ -57,7 +57,7 @@ class AnovaTable:
     omega_squared: float
 
 
-def _complete(values: FloatArray) -> FloatArray:
+def _complete_units(values: FloatArray) -> FloatArray:
     """The units on which all systems have a value."""
     if values.ndim != 2:
         raise ValueError(f"values have shape {values.shape}, expected (units, systems)")
@@ -110,7 +110,7 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
     """
     from scipy.special import chdtrc, fdtrc
 
-    table = _complete(values)
+    table = _complete_units(values)
     n, k = table.shape
     if n == 0:
         return FriedmanTest(np.full(k, NAN), NAN, NAN, NAN, NAN)
@@ -141,14 +141,16 @@ def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
     return _range_quantile(level, systems) * unit
 
 
-def groups(positions: Sequence[float] | FloatArray, critical: float) -> list[tuple[int, ...]]:
+def homogeneous_groups(
+    positions: Sequence[float] | FloatArray, critical: float
+) -> list[tuple[int, ...]]:
     """Which systems cannot be told apart: the largest groups of at least 2 in which no two are
     ``critical`` or more apart, as indices by ascending position. The bars of a critical-difference
     diagram, whose positions are mean ranks.
 
-    >>> groups([3.143, 2.0, 2.893, 1.964], 1.25)
+    >>> homogeneous_groups([3.143, 2.0, 2.893, 1.964], 1.25)
     [(3, 1, 2, 0)]
-    >>> groups([1.0, 1.8, 2.5, 4.0], 1.2)
+    >>> homogeneous_groups([1.0, 1.8, 2.5, 4.0], 1.2)
     [(0, 1), (1, 2)]
     """
     at = np.asarray(positions, np.float64)
@@ -181,7 +183,7 @@ def anova(values: FloatArray) -> AnovaTable:
     """
     from scipy.special import fdtrc
 
-    table = _complete(values)
+    table = _complete_units(values)
     n, k = table.shape
     if n < 2 or np.isinf(table).any():
         return AnovaTable(NAN, NAN, NAN)

@@ -63,7 +63,7 @@ def _side(alternative: str) -> int:
 # ---------------------------------------------------------------------------------- randomisation
 
 
-def randomisation(
+def randomization(
     differences: FloatArray,
     resamples: int,
     seed: int,
@@ -79,7 +79,7 @@ def randomisation(
     Sources: Fisher 1935, The Design of Experiments, §21; Smucker, Allan and Carterette 2007.
 
     >>> differences = np.array([[0.2], [0.1], [0.4], [0.3], [-0.1]])  # signs that give 0.9: 3 of 32
-    >>> print(*randomisation(differences, 1000, 0, "greater"))
+    >>> print(*randomization(differences, 1000, 0, "greater"))
     paired randomisation, exact, one-sided (greater): p = 0.09375
     """
     from calipers import _core
@@ -192,16 +192,16 @@ def mcnemar(
     return _fair_coin(round(first_only), round(second_only), name, alternative, mid_p=mid_p)
 
 
-def sign(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
+def sign_test(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
     """The sign test: as many differences are above 0 as below.
 
     Exact binomial, P(X ≥ number above 0) with X ~ Binomial(n, ½), over the n differences that are
     not 0; two-sided twice the smaller tail. The statistic is the number above 0. NaN do not count.
 
-    >>> print(sign(np.array([0.1, 0.3, 0.2, 0.4, 0.1, -0.1, 0.0]), "greater"))  # 7 of 64
+    >>> print(sign_test(np.array([0.1, 0.3, 0.2, 0.4, 0.1, -0.1, 0.0]), "greater"))  # 7 of 64
     sign test, exact, one-sided (greater): p = 0.1094
     """
-    signs = np.sign(settled(differences))
+    signs = np.sign(defined_differences(differences))
     if len(signs) == 0:
         return TestResult(NAN, "sign test, exact", alternative)
     above, below = (int(np.count_nonzero(signs == side)) for side in (1, -1))
@@ -230,13 +230,13 @@ def _fair_coin(
 # ------------------------------------------------------------------------------------------- ranks
 
 
-def settled(differences: FloatArray) -> FloatArray:
+def defined_differences(differences: FloatArray) -> FloatArray:
     """The defined differences, 0 where they are so but for rounding."""
     defined = differences[~np.isnan(differences)]
-    return np.where(np.abs(defined) <= _rounding(defined), 0.0, defined)
+    return np.where(np.abs(defined) <= _rounding_tolerance(defined), 0.0, defined)
 
 
-def _rounding(values: FloatArray) -> float:
+def _rounding_tolerance(values: FloatArray) -> float:
     """By how much values may differ and be equal but for rounding."""
     size = np.abs(values)
     return ROUNDING * float(size.max(initial=0.0, where=np.isfinite(size)))
@@ -244,13 +244,13 @@ def _rounding(values: FloatArray) -> float:
 
 def signed_ranks(differences: FloatArray) -> FloatArray:
     """The mean ranks of the sizes with the signs of the differences; NaN and zeros are left out."""
-    values = settled(differences)
+    values = defined_differences(differences)
     values = values[values != 0]
     size = np.abs(values)
     order = np.argsort(size, kind="stable")
     # Sizes that differ by rounding alone are tied.
     with np.errstate(invalid="ignore"):  # infinite ones are tied
-        fresh = np.diff(size[order], prepend=-1.0) > _rounding(size)
+        fresh = np.diff(size[order], prepend=-1.0) > _rounding_tolerance(size)
     tied = np.cumsum(fresh) - 1
     ends = np.append(np.flatnonzero(fresh), len(size))
     ranks = np.empty(len(size))
@@ -319,7 +319,7 @@ def signed_rank_tails(ranks: FloatArray) -> FloatArray:
 # ------------------------------------------------------------------------------ estimate and error
 
 
-def _by_error(
+def _ratio_test(
     value: float, se: float, name: str, alternative: str, upper: Callable[[float], float]
 ) -> TestResult:
     """The test of value/se by a symmetric distribution; none where a difference seems to have no
@@ -343,7 +343,7 @@ def normal(value: float, se: float, name: str, alternative: str = "two-sided") -
     DeLong, paired, two-sided: p = 0.05
     """
     # Through erfc, which keeps its digits far out.
-    return _by_error(value, se, name, alternative, lambda z: math.erfc(z / math.sqrt(2)) / 2)
+    return _ratio_test(value, se, name, alternative, lambda z: math.erfc(z / math.sqrt(2)) / 2)
 
 
 def student(
@@ -361,7 +361,7 @@ def student(
 
     if n < 2:
         return TestResult(NAN, name, alternative)
-    return _by_error(value, se, name, alternative, lambda t: float(stdtr(n - 1, -t)))
+    return _ratio_test(value, se, name, alternative, lambda t: float(stdtr(n - 1, -t)))
 
 
 def paired_t(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
@@ -387,7 +387,7 @@ def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> TestRe
     defined = differences[np.isfinite(differences)]
     if len(defined) == 0:
         return TestResult(NAN, name, alternative)
-    if isinstance(intervals.usable_of(differences, name), Interval):
+    if isinstance(intervals.usable_replicates(differences, name), Interval):
         return TestResult(NAN if defined.any() else 1.0, name, alternative)
     hair = ROUNDING * np.abs(defined).max()  # what only rounding holds apart from 0 is on it
     below = (np.count_nonzero(defined <= hair) + 1) / (len(defined) + 1)
@@ -410,10 +410,10 @@ def hedges_g(differences: FloatArray) -> float:
     n = len(differences)
     if n < 3 or not np.isfinite(differences).all():
         return NAN
-    return hedges_g_of(float(differences.mean()), float(differences.std(ddof=1)), n)
+    return hedges_g_from_stats(float(differences.mean()), float(differences.std(ddof=1)), n)
 
 
-def hedges_g_of(mean: float, spread: float, n: int) -> float:
+def hedges_g_from_stats(mean: float, spread: float, n: int) -> float:
     """The same from the mean of n differences and their standard deviation."""
     if n < 3 or not math.isfinite(spread) or spread <= ROUNDING * abs(mean):
         return NAN

@@ -95,7 +95,7 @@ class UnitValues:
 
 
 @dataclass(frozen=True, eq=False)
-class SummedUnits:
+class UnitSummary:
     """Units that are gone: their mean, and how all of them move it, which tells its error; of so
     many by Kish's number."""
 
@@ -107,7 +107,7 @@ class SummedUnits:
     #: Whether tests of ranks and signs can have them.
     plain: ClassVar[bool] = False
 
-    def __sub__(self, other: SummedUnits) -> SummedUnits:
+    def __sub__(self, other: UnitSummary) -> UnitSummary:
         apart = lazy_difference(self.influence, other.influence)
         assert apart is not None
         return replace(self, mean=self.mean - other.mean, influence=apart)
@@ -128,7 +128,11 @@ class SummedUnits:
         rows vary."""
         spread, found = self.error.se * math.sqrt(self.size), self.influence()
         without = self.weighted or found is None or found.space.clusters is not None
-        return NAN if without else paired_tests.hedges_g_of(self.mean, spread, round(self.size))
+        return (
+            NAN
+            if without
+            else paired_tests.hedges_g_from_stats(self.mean, spread, round(self.size))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +220,7 @@ class PointEstimate:
     linear: Callable[[], FloatArray | None] | None = None
     #: The standard error, where it is known without the influence of every row.
     error: Callable[[], StandardError | Interval | None] | None = None
-    units: UnitValues | SummedUnits | None = None
+    units: UnitValues | UnitSummary | None = None
     units_make_value: bool = True
     scale: float = 1.0
     signs: Callable[[], Signs | None] | None = None

@@ -37,8 +37,8 @@ from calipers.inference.method_limits import (
     HEAVY_KURTOSIS,
     HEAVY_TAIL,
 )
-from calipers.inference.point_estimate import PointEstimate, SummedUnits
-from calipers.inference.procedures import ByLimits, Procedure, without
+from calipers.inference.point_estimate import PointEstimate, UnitSummary
+from calipers.inference.procedures import LimitsProcedure, Procedure, no_procedure
 from calipers.inference.variance_estimators import StandardError
 from calipers.plugins import NameTakenError
 
@@ -70,14 +70,14 @@ class MethodRule:
     make: Callable[..., Any] | None = None
 
 
-def _weighs(reading: PointEstimate) -> bool:
+def _has_weights(reading: PointEstimate) -> bool:
     """Whether rows weigh differently; where all weigh alike, that is no weight."""
     weight = reading.weight
     return reading.uneven or (weight is not None and bool(np.ptp(weight) > 0))
 
 
-def _plain(reading: PointEstimate) -> bool:
-    return not _weighs(reading) and reading.clusters is None
+def _is_simple_sample(reading: PointEstimate) -> bool:
+    return not _has_weights(reading) and reading.clusters is None
 
 
 def _several_clusters(reading: PointEstimate) -> bool:
@@ -89,7 +89,7 @@ def _few_rows(reading: PointEstimate) -> bool:
 
 
 def _enough_positives(reading: PointEstimate) -> bool:
-    return not _weighs(reading) and reading.sizes()[1] >= FEW_POSITIVES
+    return not _has_weights(reading) and reading.sizes()[1] >= FEW_POSITIVES
 
 
 def _without_ends(reading: PointEstimate) -> bool:
@@ -98,7 +98,7 @@ def _without_ends(reading: PointEstimate) -> bool:
 
 
 def _weighted_positives(reading: PointEstimate) -> bool:
-    return _weighs(reading) and reading.sizes()[1] >= FEW_POSITIVES
+    return _has_weights(reading) and reading.sizes()[1] >= FEW_POSITIVES
 
 
 def _few_decide(reading: PointEstimate) -> bool:
@@ -111,24 +111,24 @@ def _few_or_none_decide(reading: PointEstimate) -> bool:
     return at_end or _few_decide(reading)
 
 
-def _heavy(reading: PointEstimate, made: Interval) -> Interval:
+def _caution_heavy_tail(reading: PointEstimate, made: Interval) -> Interval:
     if reading.kurtosis is not None:
         return made.but("a heavy tail") if reading.kurtosis() > HEAVY_KURTOSIS else made
     return made.but("a heavy tail") if reading.skewness > HEAVY_TAIL else made
 
 
-def _flattered(reading: PointEstimate, made: Interval) -> Interval:
+def _caution_maximum(reading: PointEstimate, made: Interval) -> Interval:
     few = min(reading.sizes()) < FEW_OF_MAXIMUM
     return made.but("a maximum of few rows") if few else made
 
 
-def _biased(reading: PointEstimate, made: Interval) -> Interval:
+def _caution_bias(reading: PointEstimate, made: Interval) -> Interval:
     """Of an ECE they held the truth 88 to 92 times of 100 where a test finds miscalibration, and no
     more often where it is too mild to be found."""
     return made.but("a biased measure") if reading.pivotal else made
 
 
-def _at_its_end(reading: PointEstimate, made: Interval) -> Interval:
+def _caution_boundary(reading: PointEstimate, made: Interval) -> Interval:
     """Errors that the data do not have, no replicate has: such intervals held the truth 66 to 94
     times of 100, the others 95 to 98 times."""
     for end in reading.bounds:
@@ -137,7 +137,7 @@ def _at_its_end(reading: PointEstimate, made: Interval) -> Interval:
     return made
 
 
-def _at_a_threshold(reading: PointEstimate) -> bool:
+def _is_at_threshold(reading: PointEstimate) -> bool:
     """Whether it is not a maximum, whose threshold the influence of rows takes as given."""
     return reading.kind != "maximum over thresholds"
 
@@ -155,9 +155,9 @@ def _at_a_threshold(reading: PointEstimate) -> bool:
 CLUSTERED = (
     (
         MethodRule("effective rows", tries=True),
-        MethodRule("by cluster", _at_a_threshold, tries=True),
+        MethodRule("by cluster", _is_at_threshold, tries=True),
     ),
-    (MethodRule("by error", _at_a_threshold, tries=True),),
+    (MethodRule("by error", _is_at_threshold, tries=True),),
 )
 
 # Boyd's error does not know how scores lie: it held the truth up to 100 times of 100, where that of
@@ -169,7 +169,7 @@ _OF_PRECISION = (
 )
 # Where scores separate the classes, or nearly so, every replicate has one value, or has none.
 _OF_SCORES = (
-    MethodRule("percentile", caution=_at_its_end, tries=True),
+    MethodRule("percentile", caution=_caution_boundary, tries=True),
     MethodRule("of the smaller class"),
 )
 # Of 60 to 300 rows, half of either class, 1 or 2% of which pass for the other one, effective rows
@@ -188,7 +188,7 @@ _OF_PAIRS = (MethodRule("effective rows", _few_decide), MethodRule("area"), *_OF
 _OF_TOPICS = (MethodRule("studentised", _without_ends, tries=True), MethodRule("bayesian"))
 
 _OF_RANKS = (
-    MethodRule("delta", caution=_heavy, tries=True),
+    MethodRule("delta", caution=_caution_heavy_tail, tries=True),
     MethodRule("percentile", tries=True),
     MethodRule("of rows"),
 )
@@ -207,7 +207,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # classes with 8 rows each likely cells and the bootstrap did 93 to 96 times, ±2.)
     "measure of counts": (
         MethodRule("effective rows", tries=True),
-        MethodRule("Jeffreys of the cells", _plain),
+        MethodRule("Jeffreys of the cells", _is_simple_sample),
         MethodRule("percentile", tries=True),
         MethodRule("Jeffreys of the cells"),
     ),
@@ -218,11 +218,11 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # The best of all thresholds flatters, and its replicates do once more: percentiles held the
     # truth 75 to 90 times of 100.
     "maximum over thresholds": (
-        MethodRule("turned on logits", _several_clusters, _flattered, tries=True),
+        MethodRule("turned on logits", _several_clusters, _caution_maximum, tries=True),
         *_OF_SCORES,
     ),
     "interpolated precision": (
-        MethodRule("percentile", caution=_at_its_end, tries=True),
+        MethodRule("percentile", caution=_caution_boundary, tries=True),
         MethodRule("of positives"),
     ),
     "measure of scores": _OF_SCORES,
@@ -232,7 +232,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # 85 where the worst bin is mostly empty; with exponential weights, and in clusters of 20 rows
     # (ICC 0.3), 95 to 100, and 93 there (±1.8). Before, turned replicates: 87 to 93, 50 to 80 and
     # 13 to 85 times; up to 46 of 100 intervals of RMSCE were [0, 0].
-    "calibration": (MethodRule("of bins"), MethodRule("turned", caution=_biased)),
+    "calibration": (MethodRule("of bins"), MethodRule("turned", caution=_caution_bias)),
     "threshold": (MethodRule("percentile"),),
     # With half a row at its own end for each limit, Brier of which 0.5% of the rows are badly wrong
     # held the truth 99 times of 100 (20 to 100 rows; Hall's t 24 to 77), means of values about .01
@@ -247,12 +247,12 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     "mean of a value per row": (
         MethodRule("wilson"),
         MethodRule("bayesian", lambda reading: not reading.far_end),
-        MethodRule("hall", caution=_heavy),
-        MethodRule("delta", caution=_heavy),
+        MethodRule("hall", caution=_caution_heavy_tail),
+        MethodRule("delta", caution=_caution_heavy_tail),
     ),
     # Where all is explained, or leaving out one row leaves nothing to explain, there is no error.
     "share of variance": (
-        MethodRule("delta", caution=_heavy, tries=True),
+        MethodRule("delta", caution=_caution_heavy_tail, tries=True),
         MethodRule("percentile", tries=True),
         MethodRule("delta"),
     ),
@@ -270,7 +270,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # 93, 95 and 95; of residuals t with 5 degrees of freedom macro-R2 94 times, macro-RMSE 90 to
     # 92, as RMSE of one output alone.
     "average over outputs": (
-        MethodRule("delta", caution=_heavy, tries=True),
+        MethodRule("delta", caution=_caution_heavy_tail, tries=True),
         MethodRule("percentile", tries=True),
         MethodRule("delta"),
     ),
@@ -302,7 +302,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # by a rule that is given; ±1): silhouettes 92 to 98 times of 100, where errors of values of
     # points that had nothing to do with each other held it 70 to 80 times; Calinski-Harabasz 94 to
     # 97, Davies-Bouldin 91 to 97, WCSS 93 to 95, of points with heavy tails 88 to 93.
-    "measure of distances": (MethodRule("Student t", caution=_heavy),),
+    "measure of distances": (MethodRule("Student t", caution=_caution_heavy_tail),),
     # Half an item at both ends of the range (with one at its own end each limit is no shorter)
     # held alpha 93 to 98 times of 100 (±1.1; nominal and ordinal, 50 and 100 items, two to five
     # raters, a tenth of the ratings missing; by chance, fair, good and near-perfect), of 20 items
@@ -337,15 +337,15 @@ def _has_spread(reading: PointEstimate) -> bool:
     return isinstance(found, StandardError) and found.se > 0
 
 
-def _of_all_rows(reading: PointEstimate) -> bool:
+def _has_row_differences(reading: PointEstimate) -> bool:
     """Whether every row is right or wrong, so that differences of rows are known."""
     return reading.discordant is not None or (
-        reading.kind == "share of rows" and (_weighs(reading) or reading.clusters is not None)
+        reading.kind == "share of rows" and (_has_weights(reading) or reading.clusters is not None)
     )
 
 
-def _of_summed_units(reading: PointEstimate) -> bool:
-    return isinstance(reading.units, SummedUnits)
+def _has_unit_summary(reading: PointEstimate) -> bool:
+    return isinstance(reading.units, UnitSummary)
 
 
 def _clusters_with_error(reading: PointEstimate) -> bool:
@@ -356,7 +356,7 @@ def _clusters_with_error(reading: PointEstimate) -> bool:
 # influence of rows did; where it draws too few others than are there, tables as likely as the rows
 # make them take its place.
 _PAIRED_COUNTS = (
-    MethodRule("units", _of_all_rows, tries=True),
+    MethodRule("units", _has_row_differences, tries=True),
     MethodRule("by error", _clusters_with_error, tries=True),
     MethodRule("percentile", tries=True),
     MethodRule("Jeffreys of the cells"),
@@ -409,7 +409,7 @@ DIFFERENCES: Mapping[str, tuple[MethodRule, ...]] = {
     "recalibration": _PAIRED_AREAS,
     "maximum over thresholds": _PAIRED_SCORES,
     "measure of scores": _PAIRED_SCORES,
-    "calibration": (MethodRule("percentile", caution=_biased),),
+    "calibration": (MethodRule("percentile", caution=_caution_bias),),
     "average of scores": (MethodRule("units", _has_spread, tries=True), *_PAIRED_SCORES),
     "median": (MethodRule("percentile"),),
     "quantile": (MethodRule("percentile"),),
@@ -516,19 +516,21 @@ def interval(reading: PointEstimate, level: float | None = None, *, test: str = 
     """
     level = reading.settings.level if level is None else level
     if reading.operands is not None:
-        return _of_difference(reading, level, test)
-    named = _by_name(reading, level)
-    made = _by_tables(reading, level) if named is None else named
+        return _difference_interval(reading, level, test)
+    named = _requested_interval(reading, level)
+    made = _default_interval(reading, level) if named is None else named
     if reading.order is None:
         return made
     from calipers.inference import serial
 
     return (
-        serial.widened(reading, made, level) if named is None else serial.independent(reading, made)
+        serial.widen_interval(reading, made, level)
+        if named is None
+        else serial.caution_dependence(reading, made)
     )
 
 
-def _by_name(reading: PointEstimate, level: float) -> Interval | None:
+def _requested_interval(reading: PointEstimate, level: float) -> Interval | None:
     """By the first method asked for by name that applies; None where none does."""
     if reading.kind == "count" or reading.agreed or not np.isfinite(reading.value):
         return None
@@ -536,12 +538,12 @@ def _by_name(reading: PointEstimate, level: float) -> Interval | None:
     for name in reading.settings.methods:
         made = offered[name](level) if name in offered else None
         if made is not None:
-            row = MethodRule(name, caution=_caution_of(_known(reading), name))
-            return _cautioned(reading, row, made.within(*reading.bounds))
+            row = MethodRule(name, caution=_get_caution(_rule_table(reading), name))
+            return _add_cautions(reading, row, made.within(*reading.bounds))
     return None
 
 
-def _by_tables(reading: PointEstimate, level: float) -> Interval:
+def _default_interval(reading: PointEstimate, level: float) -> Interval:
     """By the tables, or the reason why there is no interval."""
     settings = reading.settings
     if reading.kind == "count":
@@ -556,19 +558,19 @@ def _by_tables(reading: PointEstimate, level: float) -> Interval:
         return intervals.no_interval("none", "not_asked")
     if reading.kind in WITHOUT:
         return WITHOUT[reading.kind]
-    row, made = _found(reading, level)
-    made = _cautioned(reading, row, made.within(*reading.bounds))
+    row, made = _select_method(reading, level)
+    made = _add_cautions(reading, row, made.within(*reading.bounds))
     return made.around(reading.value)
 
 
-def _cautioned(reading: PointEstimate, row: MethodRule, made: Interval) -> Interval:
+def _add_cautions(reading: PointEstimate, row: MethodRule, made: Interval) -> Interval:
     """The interval with what speaks against it, however its method was chosen."""
     made = row.caution(reading, made)
-    made = _of_few_clusters(reading, row.method, made)
+    made = _caution_few_clusters(reading, row.method, made)
     return made.but(reading.caution) if reading.caution else made
 
 
-def _caution_of(
+def _get_caution(
     known: Sequence[MethodRule], method: str
 ) -> Callable[[PointEstimate, Interval], Interval]:
     """What the table of a kind says of a method; where that is not in it, all that the table says,
@@ -588,7 +590,7 @@ def _caution_of(
     return caution
 
 
-def _of_few_clusters(reading: PointEstimate, method: str, made: Interval) -> Interval:
+def _caution_few_clusters(reading: PointEstimate, method: str, made: Interval) -> Interval:
     """What speaks against an interval from clusters of which few count."""
     if reading.clusters is None:
         return made
@@ -605,21 +607,21 @@ def _of_few_clusters(reading: PointEstimate, method: str, made: Interval) -> Int
 _NOTHING = MethodRule(""), intervals.no_interval("none", "no_analytic_interval")
 
 
-def _found(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
+def _select_method(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
     """The method that applies, and what it makes; a test asks for it again."""
-    return cached(reading, ("found", level), lambda: _first(reading, level))
+    return cached(reading, ("found", level), lambda: _first_applicable(reading, level))
 
 
-def _first(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
+def _first_applicable(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
     """The first row of its table that applies."""
     offered = available_intervals(reading)
-    for row in rows(reading):
+    for row in method_rules(reading):
         made = None
         if row.make is not None:
             made = row.make(reading, level) if row.when(reading) else None
         elif row.method in offered and row.when(reading):
             made = offered[row.method](level)
-        if made is not None and not (row.tries and (made.reason or _flat(reading, made))):
+        if made is not None and not (row.tries and (made.reason or _is_degenerate(reading, made))):
             return row, made
     found = reading.found_error if reading.reduced else None
     return (_NOTHING[0], found) if isinstance(found, Interval) else _NOTHING
@@ -634,7 +636,7 @@ def procedure(reading: PointEstimate, test: str = "auto") -> Procedure:
     else the first of its table that does."""
 
     def chosen() -> Procedure:
-        row, made = _chosen(reading, test)
+        row, made = _select_procedure(reading, test)
         named = test != "auto" or row.method in reading.settings.methods
         if reading.order is None or named:
             return made
@@ -645,37 +647,37 @@ def procedure(reading: PointEstimate, test: str = "auto") -> Procedure:
     return cached(reading, ("procedure", test, reading.settings), chosen)
 
 
-def _chosen(reading: PointEstimate, test: str) -> tuple[MethodRule, Procedure]:
+def _select_procedure(reading: PointEstimate, test: str) -> tuple[MethodRule, Procedure]:
     if not np.isfinite(reading.value):
-        return _NOTHING[0], without("undefined_value")
+        return _NOTHING[0], no_procedure("undefined_value")
     if test != "auto":
         made = procedure_by_name(reading, OF_TESTS[test])
-        return _NOTHING[0], made or without("no_interval_of_test", reading.value)
+        return _NOTHING[0], made or no_procedure("no_interval_of_test", reading.value)
     for name in reading.settings.methods:
         if (made := procedure_by_name(reading, name)) is not None:
             return MethodRule(name), made
     last = None
-    for row in rows(reading):
+    for row in method_rules(reading):
         # Replicates of what differs nowhere differ nowhere.
         if last is not None and last.reason == "nothing_differs" and row.method in DRAWN:
             continue
-        made = _made(reading, row)
+        made = _make_procedure(reading, row)
         if made is None:
             continue
         if not (row.tries and _says_nothing(reading, made)):
             return row, made
         last = made
-    return _NOTHING[0], last or without("no_analytic_interval", reading.value)
+    return _NOTHING[0], last or no_procedure("no_analytic_interval", reading.value)
 
 
-def _made(reading: PointEstimate, row: MethodRule) -> Procedure | None:
+def _make_procedure(reading: PointEstimate, row: MethodRule) -> Procedure | None:
     if not row.when(reading):
         return None
     if row.make is not None:
         found: Procedure | None = row.make(reading)
         return found
     if row.method == "of both":
-        return _by_limits_of_both(reading)
+        return _limits_procedure(reading)
     return procedure_by_name(reading, row.method)
 
 
@@ -684,10 +686,10 @@ def _says_nothing(reading: PointEstimate, made: Procedure) -> bool:
     if made.reason is not None:
         return True
     found = made.interval(reading.settings.level)
-    return found.reason is not None or _flat(reading, found)
+    return found.reason is not None or _is_degenerate(reading, found)
 
 
-def _of_difference(reading: PointEstimate, level: float, test: str) -> Interval:
+def _difference_interval(reading: PointEstimate, level: float, test: str) -> Interval:
     """That of its procedure, with what speaks against it; where the test does not apply, the usual
     one's."""
     if reading.settings.interval == "none" and not reading.settings.methods:
@@ -695,37 +697,37 @@ def _of_difference(reading: PointEstimate, level: float, test: str) -> Interval:
     named = test != "auto" and procedure_by_name(reading, OF_TESTS[test]) is not None
     row = MethodRule(OF_TESTS[test]) if named else _chosen_row(reading)[0]
     made = procedure(reading, test if named else "auto").interval(level)
-    row = replace(row, caution=_caution_of(_known(reading), row.method))
-    made = _cautioned(reading, row, made)
+    row = replace(row, caution=_get_caution(_rule_table(reading), row.method))
+    made = _add_cautions(reading, row, made)
     if reading.order is None:
         return made
     from calipers.inference import serial
 
     if named or row.method in reading.settings.methods:
-        return serial.independent(reading, made)
-    return serial.cautioned(reading, made)
+        return serial.caution_dependence(reading, made)
+    return serial.add_caution(reading, made)
 
 
 def _chosen_row(reading: PointEstimate) -> tuple[MethodRule, Procedure]:
-    return cached(reading, ("row", reading.settings), lambda: _chosen(reading, "auto"))
+    return cached(reading, ("row", reading.settings), lambda: _select_procedure(reading, "auto"))
 
 
-def _by_limits_of_both(reading: PointEstimate) -> Procedure | None:
+def _limits_procedure(reading: PointEstimate) -> Procedure | None:
     """By the limits of both."""
-    known = of_both(reading, reading.settings.level)
+    known = worst_case_difference(reading, reading.settings.level)
     if known.reason:
         return None
-    return ByLimits(
+    return LimitsProcedure(
         value=reading.value,
         bounds=reading.bounds,
         method=known.method,
         name=known.method,
         differing=0 if nothing_differs(reading) else None,
-        limits=lambda level: of_both(reading, level),
+        limits=lambda level: worst_case_difference(reading, level),
     )
 
 
-def of_both(reading: PointEstimate, level: float) -> Interval:
+def worst_case_difference(reading: PointEstimate, level: float) -> Interval:
     """The difference of scores where nothing varies: the limits of one less those of the other, as
     if both were wrong in opposite directions at once.
 
@@ -739,28 +741,28 @@ def of_both(reading: PointEstimate, level: float) -> Interval:
         return first if first.reason else second
     low, high, method = first.low - second.high, first.high - second.low, "limits of both"
     if nothing_differs(reading):
-        pairs, (least, most) = _pairs(reading), reading.operands[0].bounds
+        pairs, (least, most) = _n_pairs(reading), reading.operands[0].bounds
         far = (1 - ((1 - level) / 2) ** (1 / pairs)) * (most - least)
         if far < max(-low, high):
             low, high, method = -far, far, "exact bound, nothing differs"
     return Interval(low, high, method)
 
 
-def _pairs(reading: PointEstimate) -> float:
+def _n_pairs(reading: PointEstimate) -> float:
     """How many independent pairs of rows there are, one of either class."""
     pairs = max(1.0, min(reading.sizes()))
     return pairs if reading.clusters is None else min(pairs, reading.clusters.number)
 
 
-def _flat(reading: PointEstimate, made: Interval) -> bool:
+def _is_degenerate(reading: PointEstimate, made: Interval) -> bool:
     """Whether an interval has no length but what rounding leaves."""
     return made.high - made.low <= max(reading.hair, ROUNDING * max(abs(made.low), abs(made.high)))
 
 
-def rows(reading: PointEstimate) -> Sequence[MethodRule]:
+def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
     """What is tried for its interval, in order."""
     settings, paired = reading.settings, reading.operands is not None
-    known = _known(reading)
+    known = _rule_table(reading)
     if reading.apart is not None:
         return known  # what the settings ask for is asked of both samples
     # Where rows are gone, nothing can be drawn anew.
@@ -770,25 +772,25 @@ def rows(reading: PointEstimate) -> Sequence[MethodRule]:
     if settings.interval == "analytic" or gone:
         tried = ANALYTIC[paired]
         if paired and gone:  # whose units are known by their mean and its error, or their spread
-            first = (*first, *_of_sums(known, settings.interval))
+            first = (*first, *_summary_rules(known, settings.interval))
     elif settings.prefers_bootstrap:
         first, tried = (), BOOTSTRAP[paired or reading.kind in _MEANS_OF_UNITS]
     else:
         return [*first, *known]
-    return [*first, *(MethodRule(method, caution=_caution_of(known, method)) for method in tried)]
+    return [*first, *(MethodRule(method, caution=_get_caution(known, method)) for method in tried)]
 
 
-def _of_sums(known: Sequence[MethodRule], interval: str) -> Sequence[MethodRule]:
+def _summary_rules(known: Sequence[MethodRule], interval: str) -> Sequence[MethodRule]:
     """What is tried first of a difference of rows that are gone: what the table of its kind says of
     what is known of them."""
     own = [row for row in known if row.method != "of both"]
     return (
         *(() if interval == "analytic" else own),
-        MethodRule("student", _of_summed_units, tries=True),
+        MethodRule("student", _has_unit_summary, tries=True),
     )
 
 
-def _known(reading: PointEstimate) -> Sequence[MethodRule]:
+def _rule_table(reading: PointEstimate) -> Sequence[MethodRule]:
     """The table of its kind."""
     plugins.load("calipers.policies")
     if reading.operands is not None:

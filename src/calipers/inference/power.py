@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.inference.intervals import z_of
+from calipers.inference.intervals import normal_quantile
 from calipers.inference.sample_size import studentised_range
 from calipers.statistics import FloatArray
 
@@ -38,10 +38,14 @@ def shift_power(shift: float, level: float = 0.95, degrees: float | None = None)
     >>> round(shift_power(2.802), 3)
     0.8
     """
-    return float(_two_sided(np.array(shift), level, np.array(NAN if degrees is None else degrees)))
+    return float(
+        _two_sided_power(np.array(shift), level, np.array(NAN if degrees is None else degrees))
+    )
 
 
-def _two_sided(shift: FloatArray, level: float | FloatArray, degrees: FloatArray) -> FloatArray:
+def _two_sided_power(
+    shift: FloatArray, level: float | FloatArray, degrees: FloatArray
+) -> FloatArray:
     """:func:`shift_power` element by element; without degrees where these are NaN."""
     from scipy.special import ndtr, ndtri, stdtrit
 
@@ -50,11 +54,11 @@ def _two_sided(shift: FloatArray, level: float | FloatArray, degrees: FloatArray
     if np.isnan(degrees).all():
         return np.asarray(normal)
     critical = stdtrit(degrees, (1 + level) / 2)
-    student = _above(critical, shift, degrees) + _above(critical, -shift, degrees)
+    student = _upper_tail(critical, shift, degrees) + _upper_tail(critical, -shift, degrees)
     return np.where(np.isnan(degrees), normal, student)
 
 
-def _above(critical: Any, shift: Any, degrees: Any) -> Any:
+def _upper_tail(critical: Any, shift: Any, degrees: Any) -> Any:
     """P(T > critical) of the noncentral t, element by element."""
     from scipy.special import nctdtr, ndtr
 
@@ -97,18 +101,18 @@ def all_detectable(
 def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> FloatArray:
     """The detectable difference in standard errors, for each of ``degrees`` and levels."""
     low, high = np.zeros(degrees.shape), np.where(power > 1 - level, 8.0, 0.0)
-    while (short := (_two_sided(high, level, degrees) < power) & (high > 0)).any():
+    while (short := (_two_sided_power(high, level, degrees) < power) & (high > 0)).any():
         high[short] *= 2
     # By the Illinois rule (Dowell and Jarratt 1971), halving now and then where the power is flat:
     # importing SciPy's root finders takes longer than all of a small evaluation.
-    below, above = (_two_sided(x, level, degrees) - power for x in (low, high))
+    below, above = (_two_sided_power(x, level, degrees) - power for x in (low, high))
     for turn in range(100):
         if (abs(high - low) <= _EPSILON * abs(high)).all():
             break
         with np.errstate(invalid="ignore", divide="ignore"):  # where the power is flat
             part = np.nan_to_num(above / (above - below)) if turn % 4 < 3 else 0.5
         x = high - part * (high - low)
-        value = _two_sided(x, level, degrees) - power
+        value = _two_sided_power(x, level, degrees) - power
         crossed = value * above <= 0
         low, below = np.where(crossed, high, low), np.where(crossed, above, below / 2)
         high, above = x, value
@@ -130,7 +134,7 @@ def margin_power(
     shift = (difference + margin) / se
     if degrees is None:
         return float(ndtr(shift - ndtri(level)))
-    return float(_above(stdtrit(degrees, level), shift, degrees))
+    return float(_upper_tail(stdtrit(degrees, level), shift, degrees))
 
 
 def equivalence_power(
@@ -161,7 +165,7 @@ def equivalence_power(
         high = margin / se * root / critical
     if high <= low:
         return 0.0
-    node, weight = _nodes()
+    node, weight = _quadrature_nodes()
     s = low + (node + 1) * (high - low) / 2
     of_chi = np.exp(
         (degrees - 1) * np.log(s)
@@ -173,7 +177,7 @@ def equivalence_power(
 
 
 @lru_cache(maxsize=1)
-def _nodes() -> tuple[FloatArray, FloatArray]:
+def _quadrature_nodes() -> tuple[FloatArray, FloatArray]:
     """Of Gauss and Legendre's quadrature, which take longer to find than all else."""
     return np.polynomial.legendre.leggauss(200)
 
@@ -191,7 +195,10 @@ def share_power(share: float, reference: float, n: float, level: float = 0.95) -
     from scipy.special import bdtr, bdtrc
 
     n = math.floor(n)
-    centre, reach = n * reference, z_of(level) * math.sqrt(n * reference * (1 - reference))
+    centre, reach = (
+        n * reference,
+        normal_quantile(level) * math.sqrt(n * reference * (1 - reference)),
+    )
     # Rejected are counts strictly beyond centre ± reach.
     below, above = math.ceil(centre - reach) - 1, math.floor(centre + reach)
     power = 0.0
@@ -244,7 +251,7 @@ def two_shares_power(first: float, second: float, n: float, level: float = 0.95)
     from scipy.special import ndtr
 
     pooled = (first + second) / 2
-    reach = z_of(level) * math.sqrt(2 * pooled * (1 - pooled) / n)
+    reach = normal_quantile(level) * math.sqrt(2 * pooled * (1 - pooled) / n)
     error = math.sqrt((first * (1 - first) + second * (1 - second)) / n)
     if error == 0:
         return float(first != second)
@@ -313,4 +320,4 @@ def tukey_power(difference: float, sd: float, systems: int, n: float, level: flo
     degrees = (systems - 1) * (n - 1)
     critical = studentised_range(level, systems, degrees) / math.sqrt(2)
     shift = abs(difference) / (sd * math.sqrt(2 / n))
-    return float(_above(critical, shift, degrees) + _above(critical, -shift, degrees))
+    return float(_upper_tail(critical, shift, degrees) + _upper_tail(critical, -shift, degrees))

@@ -21,7 +21,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.inference import intervals, paired_tests
-from calipers.inference.bayesian_bootstrap import AboutMean
+from calipers.inference.bayesian_bootstrap import AugmentedMean
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.variance_estimators import NAN, StandardError
@@ -128,7 +128,7 @@ class Procedure:
         return self
 
 
-def without(reason: str, value: float = NAN, method: str = "none") -> Procedure:
+def no_procedure(reason: str, value: float = NAN, method: str = "none") -> Procedure:
     """Of what has neither interval nor test."""
     return Procedure(value=value, method=method, name="none", reason=reason)
 
@@ -148,7 +148,7 @@ class Wald(Procedure):
     """
 
     t: StandardError
-    bayes: AboutMean | None = None
+    bayes: AugmentedMean | None = None
 
     @property
     def _se(self) -> float:
@@ -189,7 +189,11 @@ class Wald(Procedure):
         if self._silent:
             return -side * math.inf
         freedom, level = self.t.degrees, 1 - 2 * tail
-        t = intervals.z_of(level) if freedom is None else intervals.t_of(level, freedom)
+        t = (
+            intervals.normal_quantile(level)
+            if freedom is None
+            else intervals.t_quantile(level, freedom)
+        )
         far = min if side > 0 else max
         end = self.value - side * t * self._se
         if self.bayes is not None:
@@ -199,7 +203,7 @@ class Wald(Procedure):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Bayesian(Wald):
+class BayesianProcedure(Wald):
     """The Bayesian bootstrap about the mean alone."""
 
     @property
@@ -212,7 +216,7 @@ class Bayesian(Wald):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Wider(Procedure):
+class WiderProcedure(Procedure):
     """The wider of two procedures: the hull of their intervals, the larger of their p-values."""
 
     parts: tuple[Procedure, Procedure]
@@ -259,7 +263,7 @@ class Wider(Procedure):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Replicates(Procedure):
+class ReplicateProcedure(Procedure):
     """Replicates of the difference, in ascending order: the share on the far side of a value, or on
     it, (b + 1)/(B + 1); the interval ends at order statistics."""
 
@@ -300,7 +304,7 @@ class Replicates(Procedure):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Accelerated(Replicates):
+class BcaProcedure(ReplicateProcedure):
     """Bias-corrected and accelerated percentiles (Efron 1987): see :func:`intervals.bca`."""
 
     bias: float
@@ -332,7 +336,7 @@ class Accelerated(Replicates):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ByLimits(Procedure):
+class LimitsProcedure(Procedure):
     """Limits at any level, the test being the level of the interval that just reaches a value."""
 
     limits: Callable[[float], Interval]
@@ -381,7 +385,7 @@ class Randomization(Procedure):
         apart[np.abs(apart) <= ROUNDING * size] = 0.0
         if self.weight is not None:
             apart *= self.weight[:, None]
-        return paired_tests.randomisation(apart, self.resamples, self.seed, alternative)
+        return paired_tests.randomization(apart, self.resamples, self.seed, alternative)
 
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
         """Two-sided by the size of the difference; one-sided half of that on the side it is on."""
@@ -416,14 +420,14 @@ class Randomization(Procedure):
         return outer
 
 
-def _in_order(units: FloatArray) -> FloatArray:
+def _sorted_nonzero(units: FloatArray) -> FloatArray:
     """The units that differ by more than rounding, in ascending order."""
-    settled = paired_tests.settled(units)
+    settled = paired_tests.defined_differences(units)
     return np.sort(settled[settled != 0])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Signs(Procedure):
+class SignProcedure(Procedure):
     """The sign test of the median of the units that differ, whose limits are order statistics. A
     unit whose difference is the value itself counts against it."""
 
@@ -435,7 +439,7 @@ class Signs(Procedure):
 
     @cached_property
     def _ascending(self) -> FloatArray:
-        return _in_order(self.units)
+        return _sorted_nonzero(self.units)
 
     def _beyond(self, at: float, side: int) -> float:
         from scipy.special import bdtrc
@@ -458,7 +462,7 @@ class Signs(Procedure):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SignedRanks(Procedure):
+class SignedRankProcedure(Procedure):
     """Wilcoxon's signed ranks of the units that differ, about their pseudomedian (Hodges and
     Lehmann 1963). W⁺ is the number of means of two units, each with itself too, above 0, and of
     those that are 0 the half; beside another value those above it count, by the same distribution
@@ -472,7 +476,7 @@ class SignedRanks(Procedure):
 
     @cached_property
     def _differing(self) -> FloatArray:
-        return _in_order(self.units)
+        return _sorted_nonzero(self.units)
 
     @cached_property
     def _hair(self) -> float:
@@ -529,7 +533,7 @@ class SignedRanks(Procedure):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OfNoDifference(Procedure):
+class TestOnlyProcedure(Procedure):
     """A test of no difference that knows no other value, and so has no interval."""
 
     made: Callable[[str], TestResult]
@@ -540,7 +544,7 @@ class OfNoDifference(Procedure):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Discordant(Procedure):
+class McNemarProcedure(Procedure):
     """McNemar's exact test of rows that one system alone gets right, given how many these are: the
     limits are Clopper and Pearson's of the first's share of them, carried to the difference. With
     ``mid`` half of the probability of what was seen counts."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference.intervals import NAN, Interval, no_interval, z_of
+from calipers.inference.intervals import NAN, Interval, no_interval, normal_quantile
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
@@ -22,17 +22,17 @@ def wilson(share: float, n: float, level: float) -> Interval:
     (0.6857, 0.8049)
     """
     low, high = wilson_limits(np.float64(share), np.float64(n), level)
-    return Interval(float(low), float(high), "Wilson [W]", se=_of_share(share, n))
+    return Interval(float(low), float(high), "Wilson [W]", se=_standard_error(share, n))
 
 
-def _of_share(share: float, n: float) -> float:
+def _standard_error(share: float, n: float) -> float:
     """The standard error of a share of ``n`` trials."""
     return math.sqrt(max(share * (1 - share), 0.0) / n) if n > 0 else NAN
 
 
 def wilson_limits(share: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """The limits of :func:`wilson` for arrays; NaN where there are no trials."""
-    z = z_of(level)
+    z = normal_quantile(level)
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = 1 + z**2 / n
         centre = (share + z**2 / (2 * n)) / shrink
@@ -80,7 +80,7 @@ def _beta_limits(
     misses = n - hits
     low = 0.0 if share <= 0 else float(betaincinv(hits + own, misses + other, tail))
     high = 1.0 if share >= 1 else float(betaincinv(hits + other, misses + own, 1 - tail))
-    return Interval(low, high, method, se=_of_share(share, n))
+    return Interval(low, high, method, se=_standard_error(share, n))
 
 
 def agresti_coull(share: float, n: float, level: float) -> Interval:
@@ -94,11 +94,11 @@ def agresti_coull(share: float, n: float, level: float) -> Interval:
     method = "Agresti-Coull"
     if not n > 0:
         return no_interval(method, "too_few_rows")
-    z = z_of(level)
+    z = normal_quantile(level)
     trials = n + z**2
     centre = (share * n + z**2 / 2) / trials
     half = z * math.sqrt(centre * (1 - centre) / trials)
-    made = Interval(centre - half, centre + half, method, se=_of_share(share, n))
+    made = Interval(centre - half, centre + half, method, se=_standard_error(share, n))
     return made.within(0.0, 1.0)
 
 
@@ -115,7 +115,7 @@ def paired_shares(first: float, second: float, n: float, level: float) -> Interv
     """
     a, b = ((share * n + 1) / (n + 2) for share in (first, second))
     se = math.sqrt((a + b - (a - b) ** 2) / (n + 2))
-    half = z_of(level) * se
+    half = normal_quantile(level) * se
     return Interval(a - b - half, a - b + half, "Bonett-Price", se=se).within(-1.0, 1.0)
 
 

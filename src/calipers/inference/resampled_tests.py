@@ -96,7 +96,7 @@ def _student(
     differences: FloatArray, overlap: float, name: str, alternative: str, level: float
 ) -> SplitTest:
     """The t test whose variance of a mean of J is (1/J + overlap)s²."""
-    values = _checked(differences, (len(differences),))
+    values = _check_differences(differences, (len(differences),))
     j = len(values)
     value = float(values.mean()) if j else NAN
     se = NAN
@@ -157,13 +157,13 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
 
 def _five_by_two(differences: FloatArray) -> tuple[FloatArray, float]:
     """The differences, and the sum of the variances of the repetitions."""
-    values = _checked(differences, (5, 2))
+    values = _check_differences(differences, (5, 2))
     apart = values[:, 0] - values[:, 1]
     apart = np.where(np.abs(apart) <= ROUNDING * np.abs(values).max(axis=1), 0.0, apart)
     return values, float(np.square(apart).sum() / 2)
 
 
-def _checked(differences: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+def _check_differences(differences: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     values = np.asarray(differences, np.float64)
     if values.shape != shape:
         raise ValueError(f"differences have shape {values.shape}, expected {shape}")

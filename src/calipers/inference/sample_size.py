@@ -18,13 +18,13 @@ NAN = float("nan")
 MOST = 10**12
 
 
-def needed(holds: Callable[[int], bool], least: int = 2, most: int = MOST) -> int | None:
+def smallest_n(holds: Callable[[int], bool], least: int = 2, most: int = MOST) -> int | None:
     """The smallest n from ``least`` on for which ``holds(n)``; None above ``most``.
 
     ``holds`` stays true once it is: power rises with n and half-widths fall. Where discrete data
     let it saw up and down, what comes back is a number that holds while the one below does not.
 
-    >>> needed(lambda n: n * n >= 5000)
+    >>> smallest_n(lambda n: n * n >= 5000)
     71
     """
     if holds(least):
@@ -40,15 +40,15 @@ def needed(holds: Callable[[int], bool], least: int = 2, most: int = MOST) -> in
     return high
 
 
-def steadily_needed(power: Callable[[int], float], wanted: float, least: int = 2) -> int | None:
-    """Like :func:`needed` for the saw-toothed power of a discrete test: the smallest n from which
-    on no larger one, as far as the teeth reach, falls below what is wanted.
+def smallest_stable_n(power: Callable[[int], float], wanted: float, least: int = 2) -> int | None:
+    """Like :func:`smallest_n` for the saw-toothed power of a discrete test: the smallest n from
+    which on no larger one, as far as the teeth reach, falls below what is wanted.
 
     >>> from calipers.inference.power import share_power
-    >>> steadily_needed(lambda n: share_power(0.9, 0.8, n), 0.8)
+    >>> smallest_stable_n(lambda n: share_power(0.9, 0.8, n), 0.8)
     112
     """
-    found = needed(lambda n: power(n) >= wanted, least)
+    found = smallest_n(lambda n: power(n) >= wanted, least)
     if found is None:
         return None
     # A tooth spans a few n: those that one more success in the critical region takes.

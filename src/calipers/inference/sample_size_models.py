@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.inference import power as powers
 from calipers.inference import sample_size
-from calipers.inference.intervals import Interval, logit_normal, z_of
+from calipers.inference.intervals import Interval, logit_normal, normal_quantile
 from calipers.inference.proportions import paired_shares, wilson
 from calipers.statistics import FloatArray
 from calipers.statistics.base import IntArray
@@ -23,41 +23,45 @@ QUANTILES = 400
 FURTHEST = 9.0
 
 
-def of_mean(sd: float, n: float, width: float, level: float, degrees: float) -> float:
+def mean_assurance(sd: float, n: float, width: float, level: float, degrees: float) -> float:
     """P(t·s/√n ≤ width) of Student's interval: of normal units s²·f/sd² is χ² with f degrees of
     freedom (Kupper and Hafner 1989).
 
-    >>> round(of_mean(0.25, 50, 0.0707, 0.95, 49), 3), round(of_mean(0.25, 60, 0.0707, 0.95, 59), 3)
-    (0.507, 0.859)
+    >>> round(mean_assurance(0.25, 50, 0.0707, 0.95, 49), 3)
+    0.507
+    >>> round(mean_assurance(0.25, 60, 0.0707, 0.95, 59), 3)
+    0.859
     """
     from scipy.special import stdtrit
 
     if degrees < 1:
         return 0.0
-    return of_spread(sd, width * math.sqrt(n) / float(stdtrit(degrees, (1 + level) / 2)), degrees)
+    return sd_assurance(
+        sd, width * math.sqrt(n) / float(stdtrit(degrees, (1 + level) / 2)), degrees
+    )
 
 
-def of_spread(sd: float, most: float, degrees: float) -> float:
+def sd_assurance(sd: float, most: float, degrees: float) -> float:
     """P(s ≤ most)."""
     from scipy.special import chdtr
 
     return float(chdtr(degrees, degrees * (most / sd) ** 2))
 
 
-def of_share(share: float, n: float, width: float, level: float) -> float:
+def proportion_assurance(share: float, n: float, width: float, level: float) -> float:
     """P(Wilson's half-width ≤ width), by the binomial distribution of the observed share: it is the
     shorter the further that is from ½.
 
-    >>> round(of_share(0.9, 388, 0.03, 0.95), 3), round(of_share(0.9, 421, 0.03, 0.95), 3)
-    (0.489, 0.766)
+    >>> [round(proportion_assurance(0.9, n, 0.03, 0.95), 3) for n in (388, 421)]
+    [0.489, 0.766]
     """
-    n, z = math.floor(n), z_of(level)
+    n, z = math.floor(n), normal_quantile(level)
     # z/(1 + z²/n)·√(p(1 − p)/n + z²/4n²) ≤ width, solved for p(1 − p).
     most = n * ((width * (1 + z * z / n) / z) ** 2 - (z / (2 * n)) ** 2)
-    return _outside(share, n, most)
+    return _tail_probability(share, n, most)
 
 
-def _outside(share: float, n: int, most: float) -> float:
+def _tail_probability(share: float, n: int, most: float) -> float:
     """P(p(1 − p) ≤ most) of an observed share p of ``n``."""
     from scipy.special import bdtr, bdtrc
 
@@ -69,7 +73,7 @@ def _outside(share: float, n: int, most: float) -> float:
     return float(bdtr(last, n, share) + bdtrc(n - last - 1, n, share))
 
 
-def of_paired_shares(discordant: float, n: float, width: float, level: float) -> float:
+def paired_proportion_assurance(discordant: float, n: float, width: float, level: float) -> float:
     """The same of Bonett and Price's interval of two systems that differ on a share ``discordant``
     of the rows, where neither is better: by the number of discordant rows, and given these by how
     many of them are the one's."""
@@ -77,36 +81,36 @@ def of_paired_shares(discordant: float, n: float, width: float, level: float) ->
     from scipy.stats import binom
 
     n = math.floor(n)
-    rows = _around(n, discordant)
+    rows = _likely_counts(n, discordant)
     chance = binom.pmf(rows, n, discordant)
     # z·√((a + b − (a − b)²)/(n + 2)) ≤ width, a + b = (rows + 2)/(n + 2).
-    least = (rows + 2) / (n + 2) - (n + 2) * (width / z_of(level)) ** 2
+    least = (rows + 2) / (n + 2) - (n + 2) * (width / normal_quantile(level)) ** 2
     apart = np.ceil(np.sqrt(np.maximum(least, 0)) * (n + 2) - 1e-9)
     last = np.floor((rows - apart) / 2)
     tail = np.where(last >= 0, bdtr(np.maximum(last, 0), rows, 0.5), 0.0)
     return float(np.sum(chance * np.minimum(2 * tail, 1.0)))
 
 
-def of_two_shares(share: float, n: float, width: float, level: float) -> float:
+def two_proportion_assurance(share: float, n: float, width: float, level: float) -> float:
     """The same of Wald's interval of two equal shares of ``n`` rows each."""
     from scipy.stats import binom
 
     n = math.floor(n)
-    counts = _around(n, share)
+    counts = _likely_counts(n, share)
     observed = counts / n
-    most = n * (width / z_of(level)) ** 2 - observed * (1 - observed)
-    short = np.array([_outside(share, n, float(m)) for m in most])
+    most = n * (width / normal_quantile(level)) ** 2 - observed * (1 - observed)
+    short = np.array([_tail_probability(share, n, float(m)) for m in most])
     return float(np.sum(binom.pmf(counts, n, share) * short))
 
 
-def _around(n: int, share: float) -> IntArray:
+def _likely_counts(n: int, share: float) -> IntArray:
     """The counts that have any probability to speak of."""
     reach = FURTHEST * math.sqrt(n * share * (1 - share)) + FURTHEST
     low, high = max(0, math.floor(n * share - reach)), min(n, math.ceil(n * share + reach))
     return np.arange(low, high + 1)
 
 
-def of_area(
+def auc_assurance(
     area: float, error: Callable[[float], float], half_width: Callable[[float], float], width: float
 ) -> float:
     """The same of an area: what is observed is taken to be normal on the logit scale, and its
@@ -145,14 +149,14 @@ class VarianceModel(ABC):
 
     def half_width(self, n: float, level: float) -> float:
         """Expected half-width of the interval."""
-        return z_of(level) * self.error(n)[0]
+        return normal_quantile(level) * self.error(n)[0]
 
     def assurance(self, n: float, width: float, level: float) -> float:
         """The probability that half of the interval is no longer than ``width``: by χ², as of
         normal units, for what is scaled too."""
-        reach = width / z_of(level)
+        reach = width / normal_quantile(level)
         se = self.error(n)[0]
-        return of_spread(se, reach, n - 1) if n >= 2 else 0.0
+        return sd_assurance(se, reach, n - 1) if n >= 2 else 0.0
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Power to find a difference between two systems."""
@@ -210,7 +214,7 @@ class MeanVarianceModel(VarianceModel):
     def assurance(self, n: float, width: float, level: float) -> float:
         """By χ²."""
         if self.student:
-            return of_mean(self.sd, n, width, level, self.arms * (n - 1))
+            return mean_assurance(self.sd, n, width, level, self.arms * (n - 1))
         return super().assurance(n, width, level)
 
     def power(self, n: float, difference: float, level: float) -> float:
@@ -252,10 +256,10 @@ class ProportionVarianceModel(VarianceModel):
     def assurance(self, n: float, width: float, level: float) -> float:
         """By the binomial distribution of what is observed."""
         if not self.pair:
-            return of_share(self.value, n, width, level)
+            return proportion_assurance(self.value, n, width, level)
         if self.paired:
-            return of_paired_shares(sum(self.split(0.0)), n, width, level)
-        return of_two_shares(self.value, n, width, level)
+            return paired_proportion_assurance(sum(self.split(0.0)), n, width, level)
+        return two_proportion_assurance(self.value, n, width, level)
 
     def split(self, difference: float) -> tuple[float, float]:
         """The shares of rows that only the one and only the other gets right; as of systems that
@@ -316,12 +320,12 @@ class AreaVarianceModel(VarianceModel):
         """That of an area, or of the difference of two such."""
         error = self.error_at(area, n)
         if self.pair:
-            return z_of(level) * sample_size.paired_error(error, error, self.correlation)
+            return normal_quantile(level) * sample_size.paired_error(error, error, self.correlation)
         return interval_half_width(logit_normal(area, error, level, "logit"))
 
     def assurance(self, n: float, width: float, level: float) -> float:
         """By the distribution of the observed area; of two, both are taken to move together."""
-        return of_area(
+        return auc_assurance(
             self.value,
             lambda area: self.error_at(area, n),
             lambda area: self._half_width(area, n, level),
@@ -382,7 +386,7 @@ class MultiSystemVarianceModel(VarianceModel):
         degrees, half = (self.systems - 1) * (n - 1), self.half_width(n, level)
         if math.isnan(half):
             return NAN
-        return of_spread(self._residual, self._residual * width / half, degrees)
+        return sd_assurance(self._residual, self._residual * width / half, degrees)
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Best and worst system differ by so much."""

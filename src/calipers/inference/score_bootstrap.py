@@ -176,7 +176,7 @@ class ScoreReplicates:
         def part(start: int) -> T:
             return compute(self._open(start, min(start + step, resamples), opens, at_corner))
 
-        return _parts(part, range(0, resamples, step))
+        return _map_in_threads(part, range(0, resamples, step))
 
     def _open(self, start: int, stop: int, opens: Opens, at_corner: bool) -> RefinedCurves:
         from calipers import _core
@@ -302,7 +302,7 @@ class ScoreReplicates:
         def part(start: int) -> T:
             return compute(*self._tables(start, min(step, resamples - start), out_of_bag))
 
-        return _parts(part, range(0, resamples, step))
+        return _map_in_threads(part, range(0, resamples, step))
 
     def _tables(
         self, start: int, replicates: int, out_of_bag: bool
@@ -345,7 +345,7 @@ def _mean_weight(squares: FloatArray, total: FloatArray) -> FloatArray:
     return np.divide(squares, total, out=np.zeros(total.shape), where=total > 0)
 
 
-def _parts(part: Callable[[int], T], starts: range) -> Iterable[T]:
+def _map_in_threads(part: Callable[[int], T], starts: range) -> Iterable[T]:
     """What is made of the parts, in their order, on several threads."""
     threads = min(os.cpu_count() or 1, MOST_THREADS, len(starts))
     if threads <= 1:

@@ -17,9 +17,9 @@ import numpy as np
 
 from calipers.caching import cached
 from calipers.inference import paired_tests, proportions
-from calipers.inference.intervals import Interval, t_of, z_of
+from calipers.inference.intervals import Interval, normal_quantile, t_quantile
 from calipers.inference.method_limits import FEW_EFFECTIVE, FEW_PERIODS, SERIAL_LAGS
-from calipers.inference.procedures import Procedure, Wald, Wider
+from calipers.inference.procedures import Procedure, Wald, WiderProcedure
 from calipers.inference.time_order import TimeOrder
 from calipers.inference.transformations import SCALES
 from calipers.inference.variance_estimators import StandardError
@@ -145,7 +145,7 @@ def dependence(series: FloatArray) -> Dependence:
 # --- Readings -------------------------------------------------------------------------------------
 
 
-def moved_by(reading: PointEstimate) -> FloatArray | None:
+def row_influence(reading: PointEstimate) -> FloatArray | None:
     """How much each row moves a value whose rows have an order; None where that is not known."""
     if reading.order is None:
         return None
@@ -159,7 +159,7 @@ def moved_by(reading: PointEstimate) -> FloatArray | None:
     return moved if np.isfinite(moved).all() else None
 
 
-def of_rows(order: TimeOrder, influence: FloatArray) -> Dependence | None:
+def row_dependence(order: TimeOrder, influence: FloatArray) -> Dependence | None:
     """The dependence of rows with these influence values, if there is any."""
     series = order.series(influence)
     if len(series) < FEW_PERIODS or not (is_dependent(series) or is_shared(order, influence)):
@@ -167,38 +167,38 @@ def of_rows(order: TimeOrder, influence: FloatArray) -> Dependence | None:
     return dependence(series)
 
 
-def found(reading: PointEstimate) -> Dependence | None:
+def find_dependence(reading: PointEstimate) -> Dependence | None:
     """The serial dependence of a number or difference whose rows have an order, if there is any."""
     order = reading.order
     if order is None:
         return None
 
     def look() -> Dependence | None:
-        moved = moved_by(reading)
-        return None if moved is None else of_rows(order, moved)
+        moved = row_influence(reading)
+        return None if moved is None else row_dependence(order, moved)
 
     return cached(reading, "serial dependence", look)
 
 
-def widened(reading: PointEstimate, made: Interval, level: float) -> Interval:
+def widen_interval(reading: PointEstimate, made: Interval, level: float) -> Interval:
     """The interval, no narrower at either end than that of the HAC error where serial dependence
     was found."""
     if reading.order is None or made.reason is not None:
         return made
-    serial = found(reading)
+    serial = find_dependence(reading)
     if serial is None:
-        return cautioned(reading, made)
+        return add_caution(reading, made)
     limits = _limits(reading, serial, level)
-    return cautioned(reading, _wider(made, limits, serial).within(*reading.bounds))
+    return add_caution(reading, _wider_interval(made, limits, serial).within(*reading.bounds))
 
 
-def cautioned(reading: PointEstimate, made: Interval) -> Interval:
+def add_caution(reading: PointEstimate, made: Interval) -> Interval:
     """The interval, whose method says what order in time does to it."""
     if reading.order is None or made.reason is not None:
         return made
-    serial = found(reading)
+    serial = find_dependence(reading)
     if serial is None:
-        unknown = moved_by(reading) is None
+        unknown = row_influence(reading) is None
         return made.but("serial dependence is not allowed for") if unknown else made
     few = serial.effective < FEW_EFFECTIVE
     return made.but(f"{reading.unit} count as {serial.effective:.0f}") if few else made
@@ -214,13 +214,13 @@ def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[f
     """
     value, error = reading.value, serial.error
     assert error.degrees is not None
-    far = t_of(level, error.degrees) * error.se
+    far = t_quantile(level, error.degrees) * error.se
     if reading.operands is None and far > 0:
         scale = None if reading.transform is None else SCALES[reading.transform]
         if scale is not None and scale.holds(value):
             return scale.around(value, far)
         if reading.kind in _SHARES and 0 < value < 1:
-            size = value * (1 - value) * (z_of(level) / far) ** 2
+            size = value * (1 - value) * (normal_quantile(level) / far) ** 2
             made = proportions.wilson(value, size, level)
             return made.low, made.high
         if reading.kind in _MEANS and reading.bounds[0] == 0 < value:
@@ -228,7 +228,7 @@ def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[f
     return value - far, value + far
 
 
-def _wider(made: Interval, limits: tuple[float, float], serial: Dependence) -> Interval:
+def _wider_interval(made: Interval, limits: tuple[float, float], serial: Dependence) -> Interval:
     """The wider of an interval and that of the HAC error, end by end."""
     low, high = limits
     own, but, caution = made.method.partition(", but ")  # which holds of the wider one as well
@@ -240,15 +240,19 @@ def _wider(made: Interval, limits: tuple[float, float], serial: Dependence) -> I
     return made
 
 
-def independent(reading: PointEstimate, made: Interval) -> Interval:
+def caution_dependence(reading: PointEstimate, made: Interval) -> Interval:
     """An interval that was asked for by name, with a caution where rows are serially dependent."""
-    return made if found(reading) is None else made.but(f"{reading.unit} are taken as independent")
+    return (
+        made
+        if find_dependence(reading) is None
+        else made.but(f"{reading.unit} are taken as independent")
+    )
 
 
 def allowed_for(reading: PointEstimate, own: Procedure) -> Procedure:
     """The procedure of a difference, or the wider of it and that of the HAC error where serial
     dependence was found."""
-    serial = found(reading)
+    serial = find_dependence(reading)
     if serial is None or own.reason is not None or not np.isfinite(own.value):
         return own
     by_error = Wald(
@@ -259,10 +263,10 @@ def allowed_for(reading: PointEstimate, own: Procedure) -> Procedure:
         t=serial.error,
         error=serial.error,
     )
-    return Wider.of(own, by_error, reading.settings.level)
+    return WiderProcedure.of(own, by_error, reading.settings.level)
 
 
-def _larger(own: TestResult, serial: Dependence, value: float) -> TestResult:
+def _larger_p_value(own: TestResult, serial: Dependence, value: float) -> TestResult:
     error = serial.error
     if math.isnan(own.p) or error.degrees is None:
         return own
@@ -270,31 +274,36 @@ def _larger(own: TestResult, serial: Dependence, value: float) -> TestResult:
     return other if other.p > own.p else own
 
 
-def of_parts(
+def subset_difference(
     first: PointEstimate, second: PointEstimate, made: Interval, own: TestResult
 ) -> tuple[Interval, TestResult]:
     """Interval and test of the difference of two parts of the rows, whose neighbours in time may be
     in the other part: the series is what the rows of both move it by."""
     if first.order is None or second.order is None or made.reason is not None:
         return made, own
-    moved = [moved_by(reading) for reading in (first, second)]
+    moved = [row_influence(reading) for reading in (first, second)]
     if moved[0] is None or moved[1] is None:
         return made.but("serial dependence is not allowed for"), own
     order = TimeOrder(np.append(first.order.code, second.order.code), first.order.size)
-    serial, value = of_rows(order, np.append(moved[0], -moved[1])), first.value - second.value
+    serial, value = (
+        row_dependence(order, np.append(moved[0], -moved[1])),
+        first.value - second.value,
+    )
     if serial is None:
         return made, own
     (low, high), (least, most) = first.bounds, second.bounds
     assert serial.error.degrees is not None
-    far = t_of(first.settings.level, serial.error.degrees) * serial.error.se
-    wide = _wider(made, (value - far, value + far), serial).within(low - most, high - least)
+    far = t_quantile(first.settings.level, serial.error.degrees) * serial.error.se
+    wide = _wider_interval(made, (value - far, value + far), serial).within(
+        low - most, high - least
+    )
     if serial.effective < FEW_EFFECTIVE:
         wide = wide.but(f"{first.unit} count as {serial.effective:.0f}")
-    return wide, _larger(own, serial, value)
+    return wide, _larger_p_value(own, serial, value)
 
 
 @dataclass(frozen=True)
-class Looked:
+class DependenceResult:
     """What was found of an estimate whose rows have an order; ``known`` where its influence values
     are."""
 
@@ -304,15 +313,15 @@ class Looked:
     known: bool
 
     @classmethod
-    def at(cls, system: str, measure: str, reading: PointEstimate) -> Looked:
+    def at(cls, system: str, measure: str, reading: PointEstimate) -> DependenceResult:
         """That of a reading."""
-        return cls(system, measure, found(reading), moved_by(reading) is not None)
+        return cls(system, measure, find_dependence(reading), row_influence(reading) is not None)
 
 
-def notes(numbers: Sequence[Looked], unit: str = "rows") -> tuple[str, ...]:
+def notes(numbers: Sequence[DependenceResult], unit: str = "rows") -> tuple[str, ...]:
     """What a reader has to know of estimates whose rows have an order."""
     unknown = list(dict.fromkeys(one.measure for one in numbers if not one.known))
-    made = _dependent([one for one in numbers if one.known], unit)
+    made = _dependence_notes([one for one in numbers if one.known], unit)
     if unknown:
         which = ", ".join(unknown)
         taken = f"take {unit} as independent, whatever their order."
@@ -320,7 +329,7 @@ def notes(numbers: Sequence[Looked], unit: str = "rows") -> tuple[str, ...]:
     return made
 
 
-def _dependent(numbers: Sequence[Looked], unit: str) -> tuple[str, ...]:
+def _dependence_notes(numbers: Sequence[DependenceResult], unit: str) -> tuple[str, ...]:
     dependent = [(one.system, one.measure, one.found) for one in numbers if one.found is not None]
     if not dependent:
         return ()

@@ -53,7 +53,7 @@ _ALSO_CALLED: Mapping[str, str] = {
 }
 
 
-def _meant(name: str) -> str:
+def _resolve_method(name: str) -> str:
     """The name of a method as it is listed above; what is none stays as it was written."""
     plain = name.strip().lower()
     plain = plain.removeprefix("[").removesuffix("]").removesuffix(" interval")
@@ -99,7 +99,7 @@ class Settings:
         'chi-square, wilson'
         """
         given = interval.split(",") if isinstance(interval, str) else interval
-        names = [_meant(str(name)) for name in given]
+        names = [_resolve_method(str(name)) for name in given]
         general = [name for name in names if name in INTERVALS]
         odd = [name for name in names if name not in INTERVALS and name not in METHODS]
         if odd:

@@ -35,7 +35,7 @@ def expit(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
-def _saved(x: float) -> float:
+def _one_minus_exp(x: float) -> float:
     """1 − e⁻ˣ."""
     return -math.expm1(-x) if x > -700 else -math.inf
 
@@ -50,6 +50,10 @@ SCALES: Mapping[str, Transformation] = {
     ),
     "log": Transformation("log", (0, math.inf), math.log, lambda v: 1 / v, math.exp),
     "rest": Transformation(
-        "log of 1 − value", (-math.inf, 1), lambda v: -np.log1p(-v), lambda v: 1 / (1 - v), _saved
+        "log of 1 − value",
+        (-math.inf, 1),
+        lambda v: -np.log1p(-v),
+        lambda v: 1 / (1 - v),
+        _one_minus_exp,
     ),
 }

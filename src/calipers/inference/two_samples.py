@@ -21,18 +21,18 @@ from calipers.inference.method_limits import (
 )
 from calipers.inference.paired_tests import TestResult
 from calipers.inference.point_estimate import PointEstimate, lazy_difference
-from calipers.inference.procedures import ByLimits, Procedure, Wald
+from calipers.inference.procedures import LimitsProcedure, Procedure, Wald
 from calipers.inference.variance_estimators import NAN, Influence, StandardError, VarianceEstimator
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 
-def shares(first: float, n: float, second: float, m: float) -> TestResult:
+def proportions_ztest(first: float, n: float, second: float, m: float) -> TestResult:
     """Score test that two proportions of ``n`` and ``m`` (effective) trials are equal: normal, with
     the variance of the pooled proportion, p(1 − p)(1/n + 1/m).
 
-    >>> round(shares(56 / 70, 70, 48 / 80, 80).p, 5)
+    >>> round(proportions_ztest(56 / 70, 70, 48 / 80, 80).p, 5)
     0.00805
     """
     name = "score, two proportions"
@@ -77,7 +77,7 @@ def _are_whole(x: FloatArray) -> bool:
     return bool(np.allclose(x, np.rint(x), rtol=1e-9, atol=1e-6))
 
 
-def agreed(
+def align_with_test(
     made: Interval, test: TestResult, value: float, level: float
 ) -> tuple[Interval, TestResult]:
     """An interval and a two-sided test that say the same of 0: the interval reaches as far as 0
@@ -89,18 +89,18 @@ def agreed(
     inside, small = made.low <= 0 <= made.high, test.p <= most
     if small and inside:
         half = value - made.low if value > 0 else made.high - value
-        z = intervals.z_of(level) * abs(value) / half if half > 0 else 0.0
+        z = intervals.normal_quantile(level) * abs(value) / half if half > 0 else 0.0
         return made, replace(test, p=max(math.erfc(z / math.sqrt(2)), most * (1 + 1e-9)))
     if not small and not inside:
-        low, high, method = as_far_as_zero(made.low, made.high, made.method, "the test")
+        low, high, method = extend_to_zero(made.low, made.high, made.method, "the test")
         return replace(made, low=low, high=high, method=method), test
     return made, test
 
 
-def as_far_as_zero(low: float, high: float, method: str, by: str) -> tuple[float, float, str]:
+def extend_to_zero(low: float, high: float, method: str, by: str) -> tuple[float, float, str]:
     """Limits that reach 0, and the method, which says what does not exclude it.
 
-    >>> as_far_as_zero(0.1, 0.3, "Welch, but few clusters", "Holm")
+    >>> extend_to_zero(0.1, 0.3, "Welch, but few clusters", "Holm")
     (0.0, 0.3, 'Welch, to 0 by Holm, but few clusters')
     """
     name, but, cautions = method.partition(", but ")
@@ -120,11 +120,11 @@ def welch(
         return intervals.no_interval("Welch", "no_spread"), TestResult(p, "Welch t")
     share = a / (a + b)
     degrees = 1 / (share**2 / (sizes[0] - 1) + (1 - share) ** 2 / (sizes[1] - 1))
-    made, test = by_error(value, math.sqrt(a + b), degrees, level, "Welch")
+    made, test = student_from_error(value, math.sqrt(a + b), degrees, level, "Welch")
     return made, replace(test, name="Welch t")
 
 
-def by_error(
+def student_from_error(
     value: float, se: float, degrees: float, level: float, name: str
 ) -> tuple[Interval, TestResult]:
     """Student's interval and test of a difference from its standard error."""
@@ -141,7 +141,9 @@ def by_error(
     return Interval(value - half, value + half, name, se=se), TestResult(p, name)
 
 
-def inverted(interval: Callable[[float], Interval], name: str, at: float = 0.0) -> TestResult:
+def invert_interval(
+    interval: Callable[[float], Interval], name: str, at: float = 0.0
+) -> TestResult:
     """The test whose p-value is 1 − level of the interval that just reaches 0, or ``at``;
     ``interval`` makes that of a difference from its level."""
     from scipy.optimize import brentq
@@ -175,7 +177,7 @@ class PermutedDifference(Protocol):
         """Interval and test from that."""
 
 
-def compared(
+def compare_samples(
     first: PointEstimate,
     second: PointEstimate,
     of_second: Callable[[], PointEstimate],
@@ -194,11 +196,11 @@ def compared(
     """
     if first.kind in policy.WITHOUT:
         return policy.WITHOUT[first.kind], _NO_TEST
-    made, test = _of_two(first, second, of_second, dealt)
-    return agreed(made, test, first.value - second.value, first.settings.level)
+    made, test = _two_sample_result(first, second, of_second, dealt)
+    return align_with_test(made, test, first.value - second.value, first.settings.level)
 
 
-def _of_two(
+def _two_sample_result(
     first: PointEstimate,
     second: PointEstimate,
     of_second: Callable[[], PointEstimate],
@@ -209,14 +211,14 @@ def _of_two(
         return exact
     anew = dealt(max_permuted(first, second))
     if anew is None:
-        return _compared(first, second, of_second)
+        return _compare_independent(first, second, of_second)
     made, test = anew.compared(first.settings.level)
     if made.reason is None and (first.kind in _MEANS or first.few() or second.few()):
-        return _possible(made, first), test
-    own, of_own = _compared(first, second, of_second)
+        return _clip_to_range(made, first), test
+    own, of_own = _compare_independent(first, second, of_second)
     drawn = "[B]" in own.method and not first.settings.prefers_bootstrap
     if own.reason is not None or (drawn and made.reason is None):
-        own = _possible(made, first)
+        own = _clip_to_range(made, first)
     # Of draws the smallest p-value there can be says no more than that it is small.
     floor = 2 / (first.settings.resamples + 1)
     if not drawn and of_own.p > max(test.p, floor):
@@ -225,7 +227,7 @@ def _of_two(
     if differs and test.p >= 1 - first.settings.level:
         low, high = min(own.low, made.low), max(own.high, made.high)
         name = f"{own.method} or {made.method}: the wider"
-        own = _possible(replace(own, low=low, high=high, method=name), first)
+        own = _clip_to_range(replace(own, low=low, high=high, method=name), first)
     return own, test
 
 
@@ -239,28 +241,32 @@ def _exact_shares(
         return None
     (n,), (m,) = first.sizes(), second.sizes()
     test = fisher(first.value, n, second.value, m) if min(n, m) <= FEW_DEALT else None
-    found = None if test is None else _analytic(first, second)
+    found = None if test is None else _analytic_result(first, second)
     return None if found is None or test is None else (found[0], test)
 
 
-def _possible(made: Interval, reading: PointEstimate) -> Interval:
+def _clip_to_range(made: Interval, reading: PointEstimate) -> Interval:
     """The part of a difference's interval that the measure can reach."""
     low, high = reading.bounds
     return made.within(low - high, high - low)
 
 
-def _compared(
+def _compare_independent(
     first: PointEstimate, second: PointEstimate, of_second: Callable[[], PointEstimate]
 ) -> tuple[Interval, TestResult]:
     settings, clusters = first.settings, first.clusters
     value = first.value - second.value
     if not settings.prefers_bootstrap:
-        found = _analytic(first, second) if clusters is None else _clustered(first, second)
+        found = (
+            _analytic_result(first, second)
+            if clusters is None
+            else _cluster_robust_result(first, second)
+        )
         if found is not None:
             return found
     drawn: Interval | None = None
     if settings.interval != "analytic":
-        apart, name = _draws(first, second)
+        apart, name = _draw_differences(first, second)
         if apart is not None:
             if first.pivotal:
                 # The value is biased, by more in the smaller part; turning the replicates about
@@ -271,11 +277,11 @@ def _compared(
                 return drawn, replace(paired_tests.bootstrap(apart), name=name.removesuffix(" [B]"))
     if drawn is not None and settings.prefers_bootstrap:
         return drawn, _NO_TEST
-    limits, test = _by_limits(first, second, of_second())
+    limits, test = _result_from_limits(first, second, of_second())
     return limits if limits.reason is None or drawn is None else drawn, test
 
 
-def _draws(first: PointEstimate, second: PointEstimate) -> tuple[FloatArray | None, str]:
+def _draw_differences(first: PointEstimate, second: PointEstimate) -> tuple[FloatArray | None, str]:
     """First minus second in draws of either: of what may be behind their counts, which varies where
     the counts do not, else of the bootstrap."""
     name = first.drawn_as or "bootstrap [B]"
@@ -286,7 +292,9 @@ def _draws(first: PointEstimate, second: PointEstimate) -> tuple[FloatArray | No
     return (None if found is None else found()), name
 
 
-def _analytic(first: PointEstimate, second: PointEstimate) -> tuple[Interval, TestResult] | None:
+def _analytic_result(
+    first: PointEstimate, second: PointEstimate
+) -> tuple[Interval, TestResult] | None:
     """What a kind of reading has that needs no bootstrap."""
     level, value = first.settings.level, first.value - second.value
     match first.kind:
@@ -294,41 +302,41 @@ def _analytic(first: PointEstimate, second: PointEstimate) -> tuple[Interval, Te
             (n,), (m,) = first.sizes(), second.sizes()
             limits = (proportions.wilson(r.value, k, level) for r, k in ((first, n), (second, m)))
             made = intervals.difference(first.value, next(limits), second.value, next(limits))
-            test = shares(first.value, n, second.value, m)
+            test = proportions_ztest(first.value, n, second.value, m)
             return replace(made, method="Newcombe"), test
         case "recalibration":
             errors = _errors(first, second)
             if errors is None:
                 return None
-            return _normal(value, math.hypot(*errors), "Wald, two samples", level)
+            return _normal_result(value, math.hypot(*errors), "Wald, two samples", level)
         case "share of variance" | "correlation":
-            found = _by_limits(first, second, second)
+            found = _result_from_limits(first, second, second)
             return None if found[0].reason else found
         case "average over labels" if first.few() or second.few():
             # Replicates may be without a label that is scarce in one part; errors are not.
             errors = _errors(first, second)
             if errors is None or not math.hypot(*errors) > 0:
                 return None
-            made, test = _normal(value, math.hypot(*errors), "delta, two samples", level)
+            made, test = _normal_result(value, math.hypot(*errors), "delta, two samples", level)
             return made.but("a rare label"), test
         case "mean of a value per row" | "mean over topics" | "topics pooled":
             (n,), (m,) = first.sizes(), second.sizes()
             errors = _errors(first, second) or (math.nan, math.nan)
             return welch(value, errors, (n, m), level)
-    return _areas(first, second, level)
+    return _area_result(first, second, level)
 
 
-def _by_limits(
+def _result_from_limits(
     first: PointEstimate, second: PointEstimate, alone: PointEstimate
 ) -> tuple[Interval, TestResult]:
     """From the limits of either, and by the level at which they just reach 0; no test where one has
     none. ``alone`` reads the second by itself."""
 
     def at(level: float) -> Interval:
-        return _from_limits(first, second, alone, level)
+        return _combine_intervals(first, second, alone, level)
 
     made = at(first.settings.level)
-    return made, _NO_TEST if made.reason else inverted(at, made.method)
+    return made, _NO_TEST if made.reason else invert_interval(at, made.method)
 
 
 def _errors(first: PointEstimate, second: PointEstimate) -> tuple[float, float] | None:
@@ -339,13 +347,15 @@ def _errors(first: PointEstimate, second: PointEstimate) -> tuple[float, float] 
     return None if math.isnan(a + b) else (a, b)
 
 
-def _normal(value: float, se: float, name: str, level: float) -> tuple[Interval, TestResult]:
+def _normal_result(value: float, se: float, name: str, level: float) -> tuple[Interval, TestResult]:
     """Of a difference that is normal with this standard error."""
     made = replace(intervals.normal_mean(value, se, level), method=name)
     return made, paired_tests.normal(value, se, name)
 
 
-def _clustered(first: PointEstimate, second: PointEstimate) -> tuple[Interval, TestResult] | None:
+def _cluster_robust_result(
+    first: PointEstimate, second: PointEstimate
+) -> tuple[Interval, TestResult] | None:
     """Of rows in clusters, some of which may be in both parts, by how much each cluster moves the
     two values. None where that is not known, or says nothing because a part does not vary.
 
@@ -364,11 +374,11 @@ def _clustered(first: PointEstimate, second: PointEstimate) -> tuple[Interval, T
     parts = (of.space.parts(of.column) for of in (ours, theirs))
     se, degrees = two_parts_error(*parts)
     value, level, name = first.value - second.value, first.settings.level, "clustered, two samples"
-    made, test = by_error(value, se, degrees, level, name)
+    made, test = student_from_error(value, se, degrees, level, name)
     return (made.but("few clusters") if degrees < FEW_DEGREES else made), test
 
 
-def _areas(
+def _area_result(
     first: PointEstimate, second: PointEstimate, level: float
 ) -> tuple[Interval, TestResult] | None:
     """Two areas of scores: AUCs by the sum of DeLong's two variances; the others, and where one AUC
@@ -380,14 +390,14 @@ def _areas(
         return None
     value = first.value - second.value
     if first.kind in ("AUC", "Gini") and min(own.se, other.se) > 0:
-        return _normal(value, math.hypot(own.se, other.se), "DeLong, two samples", level)
+        return _normal_result(value, math.hypot(own.se, other.se), "DeLong, two samples", level)
     limits = own.at, other.at
 
     def at(confidence: float) -> Interval:
         ends = limits[0](confidence), limits[1](confidence)
         return intervals.difference(first.value, ends[0], second.value, ends[1])
 
-    return at(level), inverted(at, "MOVER")
+    return at(level), invert_interval(at, "MOVER")
 
 
 @dataclass(frozen=True)
@@ -424,7 +434,7 @@ def _limits(reading: PointEstimate) -> _AreaLimits | None:
     return _AreaLimits(lambda level: intervals.logit_normal(value, se, level, "logit"), se)
 
 
-def _from_limits(
+def _combine_intervals(
     first: PointEstimate, second: PointEstimate, alone: PointEstimate, level: float
 ) -> Interval:
     """From the intervals of the two parts, if they are independent."""
@@ -445,7 +455,7 @@ def _from_limits(
 INDEPENDENT = "independent samples"
 
 
-def independent(
+def independent_difference(
     first: PointEstimate,
     second: PointEstimate,
     sizes: Sequence[int] = (),
@@ -468,7 +478,7 @@ def independent(
         sizes=lambda: (),
         error=error,
         influence=lambda: _side_by_side(first, second, sizes, places),
-        apart=lambda name: _apart(first, second, name),
+        apart=lambda name: _two_sample_procedure(first, second, name),
     )
 
 
@@ -490,7 +500,9 @@ def _side_by_side(
     return Influence(np.concatenate(made), VarianceEstimator())
 
 
-def _apart(first: PointEstimate, second: PointEstimate, name: str) -> Procedure | None:
+def _two_sample_procedure(
+    first: PointEstimate, second: PointEstimate, name: str
+) -> Procedure | None:
     """What a method makes of it; None where it does not apply."""
     value, (low, high), (least, most) = first.value - second.value, first.bounds, second.bounds
     shared: dict[str, Any] = {"value": value, "bounds": (low - most, high - least)}
@@ -513,11 +525,11 @@ def _apart(first: PointEstimate, second: PointEstimate, name: str) -> Procedure 
         own, other = (
             replace(r, settings=replace(r.settings, level=level)) for r in (first, second)
         )
-        made, test = compared(own, other, lambda: other)
+        made, test = compare_samples(own, other, lambda: other)
         return made.around(value), test
 
     made, test = at(first.settings.level)
-    return TwoSamples(
+    return TwoSampleProcedure(
         **shared,
         method=f"{made.method}, {INDEPENDENT}",
         name=f"{test.name}, {INDEPENDENT}",
@@ -530,7 +542,7 @@ def _apart(first: PointEstimate, second: PointEstimate, name: str) -> Procedure 
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TwoSamples(ByLimits):
+class TwoSampleProcedure(LimitsProcedure):
     """Limits at any level, and a test of no difference that is a formula of its own and says the
     same of 0 as they do; tests of other differences go by the limits."""
 

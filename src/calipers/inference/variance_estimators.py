@@ -34,7 +34,7 @@ class StandardError:
     degrees: float | None = None
 
 
-def _of_clusters(se: float, degrees: float) -> StandardError:
+def _cluster_error(se: float, degrees: float) -> StandardError:
     return StandardError(se, "CR2", degrees)
 
 
@@ -61,7 +61,7 @@ class VarianceEstimator:
     def of_clusters(self, column: FloatArray) -> StandardError:
         """The error of rows in clusters, with its degrees of freedom."""
         assert self.clusters is not None
-        return _of_clusters(*self.clusters.sum_error(column, self.held))
+        return _cluster_error(*self.clusters.sum_error(column, self.held))
 
     @property
     def degrees(self) -> float | None:
@@ -129,7 +129,9 @@ class TwoClassVariance(VarianceEstimator):
     def of_clusters(self, column: FloatArray) -> StandardError:
         """The error of rows in clusters."""
         assert self.clusters is not None
-        return _of_clusters(*self.clusters.error_by_class(column, self.positive, pairs=self.pairs))
+        return _cluster_error(
+            *self.clusters.error_by_class(column, self.positive, pairs=self.pairs)
+        )
 
     def parts(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Of each cluster, and of each class where it is corrected for each."""
@@ -138,7 +140,7 @@ class TwoClassVariance(VarianceEstimator):
 
     def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
         own = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
-        return _corrected(effective_size_of(own))
+        return _bessel_factor(effective_size_of(own))
 
     def corrected(self, column: FloatArray) -> FloatArray:
         """Times √(n/(n − 1)) of the class of each row, where rows are independent."""
@@ -147,7 +149,7 @@ class TwoClassVariance(VarianceEstimator):
         if self.sizes is None:
             squares = [self._correction(~self.positive), self._correction(self.positive)]
         else:
-            squares = [_corrected(n) for n in self.sizes[::-1]]
+            squares = [_bessel_factor(n) for n in self.sizes[::-1]]
         factor = np.sqrt(squares)
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 
@@ -202,7 +204,7 @@ class MeanVariance(VarianceEstimator):
     def of_clusters(self, column: FloatArray) -> StandardError:
         """The error of rows in clusters."""
         assert self.clusters is not None
-        return _of_clusters(*self.clusters.mean_error(column))
+        return _cluster_error(*self.clusters.mean_error(column))
 
     def moved(self, column: FloatArray) -> FloatArray:
         """w(x − mean)/Σw."""
@@ -218,13 +220,13 @@ class MeanVariance(VarianceEstimator):
         moved = self.moved(column)
         if self.clusters is not None:
             return moved
-        return np.asarray(moved * np.sqrt(_corrected(self._moments(column).effective_size)))
+        return np.asarray(moved * np.sqrt(_bessel_factor(self._moments(column).effective_size)))
 
     def _moments(self, column: FloatArray) -> Moments:
         return Moments.from_rows(column, self.weight) if self.whole is None else self.whole
 
 
-def _corrected(n: float) -> float:
+def _bessel_factor(n: float) -> float:
     """n/(n − 1); NaN of one."""
     return n / (n - 1) if n > 1 else NAN
 

@@ -34,8 +34,8 @@ class ComputeMetrics:
 
     def __call__(self, predicted: Any) -> dict[str, float]:
         """The values by measure, of an ``EvalPrediction``."""
-        logits = np.asarray(_first(predicted.predictions), np.float64)
-        truth = np.asarray(_first(predicted.label_ids))
+        logits = np.asarray(_main_output(predicted.predictions), np.float64)
+        truth = np.asarray(_main_output(predicted.label_ids))
         out: dict[str, float] = {}
         for names, evaluation in self._evaluations(logits, truth):
             for name in names:
@@ -82,7 +82,7 @@ class ComputeMetrics:
                 yield own, classification(called, **given)
 
 
-def _first(given: Any) -> Any:
+def _main_output(given: Any) -> Any:
     """The logits or labels; models that give more than logits give these first."""
     return given[0] if isinstance(given, tuple) else given
 

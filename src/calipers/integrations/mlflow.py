@@ -47,23 +47,23 @@ def log_evaluation(
     """
     import mlflow
 
-    metrics = {f"{prefix}{name}": value for name, value in metrics_of(evaluation).items()}
+    metrics = {f"{prefix}{name}": value for name, value in to_metrics(evaluation).items()}
     mlflow.log_metrics(metrics, step=step, run_id=run_id)
     mlflow.log_text(evaluation.to_html(), f"{folder}/evaluation.html", run_id=run_id)
     mlflow.log_text(evaluation.to_json(), f"{folder}/evaluation.json", run_id=run_id)
     return metrics
 
 
-def metrics_of(evaluation: Evaluation) -> dict[str, float]:
+def to_metrics(evaluation: Evaluation) -> dict[str, float]:
     """The values and limits of an evaluation that are finite, by names that MLflow allows.
 
     >>> import calipers as cal
     >>> qrels, run = {"1": {"a": 1}}, {"1": {"a": 1.0}}
-    >>> metrics_of(cal.retrieval(qrels, run, measures=["nDCG@10"], interval="none"))
+    >>> to_metrics(cal.retrieval(qrels, run, measures=["nDCG@10"], interval="none"))
     {'nDCG_10': 1.0}
     """
     taken: dict[str, float] = {}
-    for name, ends in _named(evaluation):
+    for name, ends in _metric_names(evaluation):
         own, copy = name, 1
         while own in taken:
             copy += 1
@@ -72,15 +72,15 @@ def metrics_of(evaluation: Evaluation) -> dict[str, float]:
     return taken
 
 
-def _named(evaluation: Evaluation) -> Iterator[tuple[str, dict[str, float]]]:
+def _metric_names(evaluation: Evaluation) -> Iterator[tuple[str, dict[str, float]]]:
     several = len(evaluation.systems) > 1
     for e in evaluation:
         parts = [e.system, e.measure] if several else [e.measure]
-        name = "/".join(map(_allowed, parts))
+        name = "/".join(map(_sanitize_name, parts))
         yield name[:_LONGEST], {"": e.value, ".low": e.low, ".high": e.high}
 
 
-def _allowed(name: str) -> str:
+def _sanitize_name(name: str) -> str:
     """A name that is neither empty nor a folder."""
     made = _NOT_ALLOWED.sub("_", name)
     return made if made.strip(". ") else f"_{made}"

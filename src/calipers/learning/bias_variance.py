@@ -63,7 +63,7 @@ class ErrorComponent:
     interval: Interval
 
 
-def squared(
+def decompose_squared_error(
     said: FloatArray,
     truth: FloatArray,
     *,
@@ -101,13 +101,13 @@ def squared(
     Examples
     --------
     >>> said = np.array([[1.0, 2.0], [3.0, 2.0], [2.0, 5.0]])
-    >>> parts = squared(said, np.array([2.0, 2.0]))  # means 2 and 3, variances 1 and 3
+    >>> parts = decompose_squared_error(said, np.array([2.0, 2.0]))  # means 2, 3; variances 1, 3
     >>> {name: round(part.value, 4) for name, part in parts.items()}
     {'error': 1.8333, 'bias² + noise': -0.1667, 'variance': 2.0}
 
     Source: Geman, Bienenstock and Doursat 1992, Neural Computation 4.
     """
-    sets = _sets(said)
+    sets = _make_sets(said)
     apart = np.asarray(said, np.float64) - truth
     own = np.square(apart).mean(axis=1)
     # The error is the mean of the diagonal of apart·apartᵀ, bias² the mean of the rest of it.
@@ -137,7 +137,7 @@ def squared(
     return parts
 
 
-def _sets(said: npt.NDArray[Any]) -> int:
+def _make_sets(said: npt.NDArray[Any]) -> int:
     if np.ndim(said) != 2 or len(said) < 2:
         raise ValueError(f"predictions have shape {np.shape(said)}, expected two sets or more")
     return len(said)
@@ -235,20 +235,24 @@ def zero_one(
 
     Source: Domingos 2000, ICML.
     """
-    sets = _sets(said)
+    sets = _make_sets(said)
     of_class = said[:, :, None] == np.arange(classes)
     even = np.full((1, sets), 1 / sets)
-    values = {name: float(rows.mean()) for name, rows in _main(even, of_class, truth).items()}
+    values = {
+        name: float(rows.mean()) for name, rows in _main_components(even, of_class, truth).items()
+    }
     if sets < FEWEST_SETS:
         return {
             n: ErrorComponent(v, no_interval(_DRAWN, "too_few_units")) for n, v in values.items()
         }
-    replicates = _redrawn(of_class, truth, sampled=sampled, resamples=resamples, seed=seed)
+    replicates = _replicate_components(
+        of_class, truth, sampled=sampled, resamples=resamples, seed=seed
+    )
     name = _DRAWN + _ROWS * sampled
     made = {}
     for part, value in values.items():
         # As of a sample: n draws of n spread √((n − 1)/n) as much as it does.
-        se = intervals.spread(replicates[part]) * math.sqrt(sets / (sets - 1))
+        se = intervals.standard_deviation(replicates[part]) * math.sqrt(sets / (sets - 1))
         interval = no_interval(name, "no_spread")
         if se > 0:
             interval = replace(intervals.student(value, se, sets, level), method=name)
@@ -257,7 +261,7 @@ def zero_one(
     return made
 
 
-def _main(
+def _main_components(
     weight: FloatArray, of_class: npt.NDArray[np.bool_], truth: npt.NDArray[np.intp]
 ) -> Mapping[str, FloatArray]:
     """The parts on each row, shape (replicates, rows), of training sets that count ``weight``."""
@@ -279,7 +283,7 @@ def _main(
     }
 
 
-def _redrawn(
+def _replicate_components(
     of_class: npt.NDArray[np.bool_],
     truth: npt.NDArray[np.intp],
     *,
@@ -298,7 +302,7 @@ def _redrawn(
         of_rows = np.full((number, rows), 1 / rows)
         if sampled:
             of_rows = random.multinomial(rows, of_rows[0], number) / rows
-        for name, parts in _main(weight, of_class, truth).items():
+        for name, parts in _main_components(weight, of_class, truth).items():
             made.setdefault(name, []).append((parts * of_rows).sum(axis=1))
     return {name: np.concatenate(parts) for name, parts in made.items()}
 
@@ -430,8 +434,10 @@ def bias_variance(
         raise InputError("noise= and exact= are of squared loss, which a classifier does not have")
     if noise is not None and not 0 <= noise < math.inf:
         raise InputError(f"noise is {noise}, expected a variance: 0 or more")
-    names, varied = _varied(estimator, parameter, values)
-    drawn = _drawn(X, y, generate, test, bootstrap, training_sets, seed, numbers=not classes)
+    names, varied = _parameter_grid(estimator, parameter, values)
+    drawn = _make_training_sets(
+        X, y, generate, test, bootstrap, training_sets, seed, numbers=not classes
+    )
     jobs = [
         FitJob(
             estimator, train, (drawn.tested,), (place,), given,
@@ -463,7 +469,7 @@ def bias_variance(
                 sampled=sampled, level=level, resamples=settings.resamples, seed=seed,
             )  # fmt: skip
         else:
-            parts = squared(
+            parts = decompose_squared_error(
                 table.astype(np.float64), truth.astype(np.float64), noise=noise, exact=exact,
                 sampled=sampled, level=level,
             )  # fmt: skip
@@ -479,7 +485,7 @@ def bias_variance(
     )  # fmt: skip
 
 
-def _varied(
+def _parameter_grid(
     estimator: Any, parameter: str | None, values: Sequence[Any] | None
 ) -> tuple[list[str], list[dict[str, Any]]]:
     """What values are called, and the parameters of each."""
@@ -513,7 +519,7 @@ class _TrainingSets:
     notes: tuple[str, ...] = ()
 
 
-def _drawn(
+def _make_training_sets(
     X: Any,
     y: Any,
     generate: Callable[[np.random.Generator], tuple[Any, Any]] | None,
@@ -537,7 +543,7 @@ def _drawn(
             raise InputError("generate= needs test=, the (X, y) of the rows to be tested on")
         made = [_pair(generate(random), "generate()") for _ in range(number)]
         made.append(_pair(test, "test"))
-        material, places = _stacked(made, numbers=numbers)
+        material, places = _stack_pairs(made, numbers=numbers)
         short = sorted({len(rows) for rows in places[:-1]})
         if len(short) > 1:
             raise InputError(
@@ -553,7 +559,7 @@ def _drawn(
         cut = max(1, round(TESTED * len(pool)))
         tested, pool, material = np.sort(pool[:cut]), pool[cut:], own
     else:
-        material, places = _stacked([(X, y), _pair(test, "test")], numbers=numbers)
+        material, places = _stack_pairs([(X, y), _pair(test, "test")], numbers=numbers)
         tested = places[1]
     if bootstrap:
         return _TrainingSets(
@@ -579,7 +585,7 @@ def _pair(given: Any, what: str) -> tuple[Any, Any]:
     return features, target
 
 
-def _stacked(
+def _stack_pairs(
     pairs: Sequence[tuple[Any, Any]], *, numbers: bool
 ) -> tuple[TrainingData, list[Places]]:
     """Several pairs one below the other, and where the rows of each stand."""

@@ -17,9 +17,9 @@ import numpy as np
 
 from calipers import findings
 from calipers.curves.lazy_curves import CurvesWithoutBands, LazyCurves
-from calipers.data.arrays import as_array, check_length, take_rows
+from calipers.data.arrays import check_length, take_rows, to_array
 from calipers.data.class_labels import encode_labels, label_name
-from calipers.data.columns import collect_columns, with_files
+from calipers.data.columns import add_files, collect_columns
 from calipers.data.errors import InputError, format_value
 from calipers.data.external_values import ExternalValues
 from calipers.data.frequency_weights import RowRepeats
@@ -46,7 +46,7 @@ from calipers.learning.fitting import (
     weight_parameter,
 )
 from calipers.learning.predictions import ModelPredictions, OutOfFoldModel, tested_rows
-from calipers.learning.split import Split, parts_of
+from calipers.learning.split import Split, to_split
 from calipers.learning.split_designs import (
     RowConstraints,
     SplitDesign,
@@ -57,11 +57,11 @@ from calipers.learning.split_designs import (
 from calipers.learning.train_test_scores import checked_time
 from calipers.learning.tuning import (
     INNER_ALONE,
-    Gains,
-    Scored,
-    Tuned,
-    Tuning,
-    together,
+    ScoredRows,
+    ThresholdGains,
+    ThresholdTuning,
+    TunedThresholds,
+    concat_rows,
     tuned_elsewhere,
 )
 from calipers.measures import Measure
@@ -271,9 +271,9 @@ def cross_validate(
     made = dict(rows.columns)
     asked = _Options(
         made, task, interval, settings, baseline, curves, n_jobs,
-        {"measures": measures, "inputs": with_files(inputs, data)},
+        {"measures": measures, "inputs": add_files(inputs, data)},
         {"positive": positive, "threshold": threshold, "undefined": undefined},
-        _Once(made.pop("part", part), on), inner,
+        _SingleSplit(made.pop("part", part), on), inner,
     )  # fmt: skip
     divided = {"folds": folds, "repeats": repeats, "stratify": stratify, "time": time}
     if estimator is None:
@@ -296,7 +296,7 @@ def cross_validate(
     return asked.of_estimators(estimator, X, folds, repeats, stratify, time)
 
 
-class _Once(NamedTuple):
+class _SingleSplit(NamedTuple):
     """One division of the rows, and which of its parts is measured."""
 
     part: Any
@@ -304,7 +304,7 @@ class _Once(NamedTuple):
 
     def split(self, rows: int) -> tuple[Split, str]:
         """The division, and the part measured."""
-        made = parts_of(self.part, rows)
+        made = to_split(self.part, rows)
         return made, self.on or ("test" if len(made.test) else "validation")
 
 
@@ -322,7 +322,7 @@ class _Options:
     n_jobs: int | None
     options: Mapping[str, Any]
     of_classes: Mapping[str, Any]
-    once: _Once
+    once: _SingleSplit
     inner: int | None
 
     def __post_init__(self) -> None:
@@ -340,11 +340,11 @@ class _Options:
             raise InputError("truth= is missing")
         said = {name: c[name] for name in ("predicted", "score", "probability")}
         classes = self._classes(said)
-        number = n_rows(c["truth"]) or len(as_array(c["truth"], "truth"))
+        number = n_rows(c["truth"]) or len(to_array(c["truth"], "truth"))
         weight, group = self._beside(number)
         design = self._given_design(number, train)
         made = {"truth": c["truth"], **(said if classes else {"predicted": said["predicted"]})}
-        tuned: Mapping[str, Tuned] = {}
+        tuned: Mapping[str, TunedThresholds] = {}
         tuning, told = self._tuning(c["truth"], None, classes=classes), self
         if tuning is not None:
             made["predicted"], tuned = tuned_elsewhere(tuning, design, c["truth"], said, weight)
@@ -360,7 +360,7 @@ class _Options:
             rows = part if design.split is None else tested if part is None else tested[part]
             beside = {"weight": weight, "cluster": group, **made}
             if rows is not None:
-                beside = {name: _taken(values, rows, name) for name, values in beside.items()}
+                beside = {name: _take_rows(values, rows, name) for name, values in beside.items()}
             return told._evaluated(classes, **beside, **how)
 
         first = tested if design.split is None else where[0]
@@ -380,7 +380,9 @@ class _Options:
         known = RowConstraints(rows, None, classes=False)
         return divided_once(*self.once.split(rows), known, others)
 
-    def _tuning(self, truth: Any, stratify: bool | None, *, classes: bool) -> Tuning | None:
+    def _tuning(
+        self, truth: Any, stratify: bool | None, *, classes: bool
+    ) -> ThresholdTuning | None:
         """What chooses thresholds, where a rule is to."""
         threshold = self.of_classes["threshold"]
         if not isinstance(threshold, str | ThresholdRule):
@@ -397,7 +399,7 @@ class _Options:
         if len(getattr(truth, "shape", ())) > 1:
             raise InputError("threshold= is about two classes; rows have several labels")
         how: dict[str, Any] = {"stratify": stratify, "seed": self.settings.seed}
-        return Tuning.of(threshold, truth, self.of_classes["positive"], self.inner, **how)
+        return ThresholdTuning.of(threshold, truth, self.of_classes["positive"], self.inner, **how)
 
     def _about(self, positive: str, thresholds: Mapping[str, float]) -> _Options:
         """The same with thresholds that are known, or else labels that thresholds have made."""
@@ -405,15 +407,22 @@ class _Options:
         return replace(self, of_classes={**self.of_classes, **known})
 
     def _gains(
-        self, tuning: Tuning, tuned: Mapping[str, Tuned], chosen_on: str, design: SplitDesign,
-        cluster: Any, time: Any,
-    ) -> Gains:  # fmt: skip
+        self,
+        tuning: ThresholdTuning,
+        tuned: Mapping[str, TunedThresholds],
+        chosen_on: str,
+        design: SplitDesign,
+        cluster: Any,
+        time: Any,
+    ) -> ThresholdGains:  # fmt: skip
         """What tells how much thresholds gain."""
         s = self.settings
         beside: dict[str, Any] = {"level": s.level, "seed": s.seed}
         if design.once:
             beside |= {"cluster": cluster, "time": time, "resamples": s.resamples}
-        return Gains(tuning, tuned, chosen_on, None if design.once else design.sizes, beside)
+        return ThresholdGains(
+            tuning, tuned, chosen_on, None if design.once else design.sizes, beside
+        )
 
     def of_estimators(
         self,
@@ -434,7 +443,7 @@ class _Options:
             self.task == "classification" if self.task else predictions.are_classifiers(models)
         )
         several = len(getattr(c["truth"], "shape", ())) == 2
-        target = np.asarray(c["truth"]) if several else as_array(c["truth"], "y")
+        target = np.asarray(c["truth"]) if several else to_array(c["truth"], "y")
         if classes and not several:
             encode_labels(target, "y")  # which says what is odd about it
         number = None if isinstance(X, Mapping) else n_rows(X)
@@ -452,8 +461,10 @@ class _Options:
             others = {"folds": folds, "repeats": repeats, "stratify": stratify}
             design = divided_once(*self.once.split(len(target)), known, others)
         tuning = self._tuning(c["truth"], stratify, classes=classes)
-        pairs = nested_cv.pairs_of(design, known, weight) if self.interval == "nested" else ()
-        ask = predictions.of_classifier if classes else predictions.of_regressor
+        pairs = (
+            nested_cv.make_fold_pairs(design, known, weight) if self.interval == "nested" else ()
+        )
+        ask = predictions.predict_classifier if classes else predictions.predict_regressor
         made = fit_folds(models, material, design, pairs, ask, seed, self.n_jobs, tuning, known)
         times = known.times if design.once else None
         known_thresholds = _only_thresholds(made.design, made.tuned)
@@ -514,7 +525,7 @@ class _Options:
         if said["score"] is not None or said["probability"] is not None:
             return True
         if np.ndim(self.columns["truth"]) == 1:
-            kind = as_array(self.columns["truth"], "truth").dtype.kind
+            kind = to_array(self.columns["truth"], "truth").dtype.kind
             if kind not in "iuf":
                 return True
         raise InputError(
@@ -540,7 +551,7 @@ class _Options:
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
         inner: tuple[Callable[..., Evaluation], Sequence[nested_cv.FoldPair]] | None = None,
-        gains: Gains | None = None,
+        gains: ThresholdGains | None = None,
     ) -> Evaluation:
         """The evaluation: averages over folds beside values of all rows, of which ``first`` are
         those of the first repetition; ``inner`` evaluates the rows of the pairs of folds that
@@ -595,7 +606,7 @@ class _Options:
         design: SplitDesign,
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
-        gains: Gains | None,
+        gains: ThresholdGains | None,
     ) -> Evaluation:
         """The evaluation of the only split: that of the rows measured, with their intervals."""
         s, wanted = self.settings, self.interval != "none"
@@ -634,7 +645,7 @@ def _validation_rows(design: SplitDesign) -> str:
     return f"the {sum(map(len, design.spare)):,} validation rows"
 
 
-def _only_thresholds(design: SplitDesign, tuned: Mapping[str, Tuned]) -> dict[str, float]:
+def _only_thresholds(design: SplitDesign, tuned: Mapping[str, TunedThresholds]) -> dict[str, float]:
     """The threshold of each system where it has one alone, which pages then show; of several folds
     there are labels. (One that predicts nothing positive is no number that can be given.)"""
     known = {name: own.choices[0].threshold for name, own in tuned.items()} if design.once else {}
@@ -668,12 +679,14 @@ def _read_me(design: SplitDesign, predictions: int) -> list[str]:
     return [what, why]
 
 
-def _taken(values: Any, part: Places, what: str) -> Any:
+def _take_rows(values: Any, part: Places, what: str) -> Any:
     """Some rows of a column, or of several."""
     if values is None:
         return None
     if isinstance(values, Mapping):
-        return {name: _taken(column, part, f"{what} {name!r}") for name, column in values.items()}
+        return {
+            name: _take_rows(column, part, f"{what} {name!r}") for name, column in values.items()
+        }
     number = n_rows(values)
     if number is None:
         raise InputError(f"{what}: {format_value(values)}, expected a column")
@@ -695,7 +708,7 @@ def widened_level(level: float, design: SplitDesign) -> float:
     """The level at which an interval of the rows of one repetition is as much longer as the
     corrected t is than the plain one over its folds: z grows by √(1 + J · n_test/n_train)."""
     train, test = design.sizes
-    z = intervals.z_of(level) * math.sqrt(1 + len(design.first) * test / train)
+    z = intervals.normal_quantile(level) * math.sqrt(1 + len(design.first) * test / train)
     return min(math.erf(z / math.sqrt(2)), 1 - 1e-9)
 
 
@@ -797,11 +810,11 @@ class FoldAverages:
             sizes=self.design.sizes,
             settings=settings,
             measures=self.pooled.sources.measures,
-            by=compared,
+            by=compare_folds,
         )
 
 
-def compared(of: FoldValues, **asked: Any) -> Comparison:
+def compare_folds(of: FoldValues, **asked: Any) -> Comparison:
     """The systems compared over folds."""
     return compare_split_values(
         of.read, of.better, of.pooled, of.notes, of.design, *of.sizes, **asked
@@ -834,7 +847,7 @@ class FoldPredictions:
     said: Said
     notes: list[str]
     within: Said | None = None
-    tuned: Mapping[str, Tuned] = field(default_factory=dict)
+    tuned: Mapping[str, TunedThresholds] = field(default_factory=dict)
 
 
 def fit_folds(
@@ -845,7 +858,7 @@ def fit_folds(
     ask: Callable[[Any, Any], ModelPredictions],
     seed: int,
     n_jobs: int | None,
-    tuning: Tuning | None,
+    tuning: ThresholdTuning | None,
     known: RowConstraints,
 ) -> FoldPredictions:
     """Fits every model on every part; of those that were finished where Ctrl-C interrupts. Of a
@@ -861,7 +874,7 @@ def fit_folds(
         for name, model in models.items()
     ]  # fmt: skip
     inner = [[] if tuning is None or spare else tuning.jobs(job, known) for job in jobs]
-    more = nested_cv.jobs_of(pairs, models)
+    more = nested_cv.make_jobs(pairs, models)
     # What chooses a threshold comes before the fit that it is for: of those finished all is there.
     ordered = [one for job, own in zip(jobs, inner, strict=True) for one in (*own, job)]
     every = fit_all([*ordered, *more], material, ask, seed=seed, n_jobs=n_jobs, what="fit")
@@ -869,14 +882,14 @@ def fit_folds(
     fits = FitResults(
         (*(every.all[e - 1] for e in ends), *every.all[len(ordered) :]), every.interrupted
     )
-    tuned: dict[str, Tuned] = {}
+    tuned: dict[str, TunedThresholds] = {}
     if tuning is not None:
         of_inner = [every.all[e - 1 - len(own) : e - 1] for e, own in zip(ends, inner, strict=True)]
-        fits = _at_thresholds(tuning, jobs, inner, of_inner, fits, material, list(models), tuned)
+        fits = _apply_thresholds(tuning, jobs, inner, of_inner, fits, material, list(models), tuned)
     done = min(fits.done, len(jobs)) // len(models)
     if not done:  # not even one fold of every model
         raise KeyboardInterrupt
-    notes = _unweighted(models) if material.weight is not None else []
+    notes = _unweighted_notes(models) if material.weight is not None else []
     if fits.interrupted:
         of = f"{done} of {len(design.parts)} folds"
         notes.insert(0, f"Interrupted: these numbers are of {of}, which were finished.")
@@ -885,7 +898,7 @@ def fit_folds(
     rows, where = tested_rows([(part.repetition, part.test) for part in design.parts])
     said = {}
     for place, name in enumerate(models):
-        own = [fit.said[0] for fit in _of(fits, place, len(models), 0, done * len(models))]
+        own = [fit.said[0] for fit in _model_fits(fits, place, len(models), 0, done * len(models))]
         said[name] = OutOfFoldModel.of(name, own, where)
         if said[name].lacking:
             notes.append(
@@ -895,25 +908,25 @@ def fit_folds(
     within = None
     if pairs and not fits.interrupted:
         within = {
-            name: _in_turn(name, _of(fits, place, len(models), len(jobs), None))
+            name: _concatenate_folds(name, _model_fits(fits, place, len(models), len(jobs), None))
             for place, name in enumerate(models)
         }
     return FoldPredictions(design, rows, where, said, notes, within, tuned)
 
 
-def _at_thresholds(
-    tuning: Tuning,
+def _apply_thresholds(
+    tuning: ThresholdTuning,
     jobs: Sequence[FitJob],
     inner: Sequence[Sequence[FitJob]],
     of_inner: Sequence[Sequence[FitResult[ModelPredictions] | None]],
     fits: FitResults[ModelPredictions],
     material: TrainingData,
     names: Sequence[str],
-    tuned: dict[str, Tuned],
+    tuned: dict[str, TunedThresholds],
 ) -> FitResults[ModelPredictions]:
     """The fits with the labels that thresholds make, which are put into ``tuned``."""
 
-    def scored(said: ModelPredictions, rows: Places, name: str) -> Scored:
+    def scored(said: ModelPredictions, rows: Places, name: str) -> ScoredRows:
         weight = None if material.weight is None else material.weight[rows]
         return tuning.scored(said, material.target[rows], weight, name)
 
@@ -928,8 +941,8 @@ def _at_thresholds(
         for one, own in zip(inner[place], of_inner[place], strict=True):
             assert own is not None
             others.append(scored(own.said[0], one.asked[0], one.name))
-        choice = tuning.chosen(together(others), job.name)
-        into = tuned.setdefault(names[place % len(names)], Tuned([], []))
+        choice = tuning.chosen(concat_rows(others), job.name)
+        into = tuned.setdefault(names[place % len(names)], TunedThresholds([], []))
         into.choices.append(choice)
         into.tested.append(tested)
         labels = tuning.labels(fit.said[0], tested.score >= choice.threshold)
@@ -937,14 +950,14 @@ def _at_thresholds(
     return FitResults((*made, *fits.all[len(made) :]), fits.interrupted)
 
 
-def _of(
+def _model_fits(
     fits: FitResults[ModelPredictions], place: int, models: int, begin: int, end: int | None
 ) -> list[FitResult[ModelPredictions]]:
     """The fits of one model, of a part of all."""
     return [fit for fit in fits.all[begin:end][place::models] if fit is not None]
 
 
-def _in_turn(name: str, fits: Sequence[FitResult[ModelPredictions]]) -> OutOfFoldModel:
+def _concatenate_folds(name: str, fits: Sequence[FitResult[ModelPredictions]]) -> OutOfFoldModel:
     """What was said of the parts of all fits, one after the other."""
     said = [part for fit in fits for part in fit.said]
     ends = np.cumsum([0, *(len(part.labels) for part in said)])
@@ -952,7 +965,7 @@ def _in_turn(name: str, fits: Sequence[FitResult[ModelPredictions]]) -> OutOfFol
     return OutOfFoldModel.of(name, said, places)
 
 
-def _unweighted(models: Mapping[str, Any]) -> list[str]:
+def _unweighted_notes(models: Mapping[str, Any]) -> list[str]:
     """Which models do not take weights."""
     names = [name for name, model in models.items() if weight_parameter(model) is None]
     return [f"Fitted without weights, which only measures take: {', '.join(names)}."] * bool(names)

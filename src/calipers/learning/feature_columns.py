@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_array, column_names, is_frame, missing_mask, take_rows
+from calipers.data.arrays import column_names, is_frame, missing_mask, take_rows, to_array
 from calipers.data.errors import InputError
 from calipers.learning.fitting import Places
 from calipers.report.numbers import format_number
@@ -124,7 +124,7 @@ def _column(name: str, values: Any) -> tuple[FloatArray, Places, bool]:
     numbers = np.full(len(values), np.nan)
     if not len(there):
         return numbers, codes, True
-    array = as_array(take_rows(values, there), where)
+    array = to_array(take_rows(values, there), where)
     if array.dtype.kind == "O" and all(isinstance(v, int | float | np.number) for v in array):
         array = array.astype(np.float64)
     numeric = array.dtype.kind in "fiub"

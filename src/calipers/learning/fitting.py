@@ -136,10 +136,10 @@ def fit_all(
     made, interrupted = [], False
     home = os.getpid()
     # Clones are made here, so that estimators that share a generator do not take turns at it.
-    ready = [(_ready(job, seed), job) for job in jobs]
+    ready = [(_prepare_estimator(job, seed), job) for job in jobs]
     calls = ((model, job, material, ask, keep, home) for model, job in ready)
     with _one_thread():
-        results = _results(calls, n_jobs)
+        results = _iterate_results(calls, n_jobs)
         try:
             for fit in track(results, what, len(jobs)):
                 made.append(fit)  # noqa: PERF402 (what is there stays where this is interrupted)
@@ -150,7 +150,7 @@ def fit_all(
     return FitResults((*made, *[None] * (len(jobs) - len(made))), interrupted)
 
 
-def _results(calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> Iterable[Any]:
+def _iterate_results(calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> Iterable[Any]:
     """What comes of the calls, in their order, as soon as it is known."""
     if n_jobs == 1:
         return (_fit(*call) for call in calls)
@@ -212,7 +212,7 @@ def fit_error_message(error: Exception) -> str:
     return text[:300] or f"it raised {type(error).__name__}"
 
 
-def _ready(job: FitJob, seed: int) -> Any:
+def _prepare_estimator(job: FitJob, seed: int) -> Any:
     """An unfitted clone with the parameters of the job, and a seed for each random state that is
     left open."""
     from sklearn.base import clone

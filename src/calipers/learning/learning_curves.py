@@ -210,7 +210,7 @@ def extrapolate(
     if not (spread > 0).all():
         return Extrapolation(size, reason="errors do not vary from split to split")
     data = sizes.astype(np.float64), draws, 1 / spread
-    foretold = [form for form in FORMS if _foretells(*data, form, level)]
+    foretold = [form for form in FORMS if _is_extrapolable(*data, form, level)]
     if not foretold:
         return Extrapolation(
             size, reason="no curve predicts the errors at the largest sizes from the smaller ones"
@@ -234,7 +234,7 @@ def _fits(
         yield fit(sizes[first:], draws[:, first:], weights[first:], form)
 
 
-def _foretells(
+def _is_extrapolable(
     sizes: FloatArray, draws: FloatArray, weights: FloatArray, form: str, level: float
 ) -> bool:
     """Whether the error at the largest size lies within what the form makes of the others."""
@@ -599,7 +599,7 @@ def learning_curve(
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
         part=part, on=("validation", "test"), threshold=threshold, inner=inner, usual=(5, 5),
     )  # fmt: skip
-    number = _numbers(sizes, min(len(one.train) for one in task.design.parts))
+    number = _parse_sizes(sizes, min(len(one.train) for one in task.design.parts))
     farthest = math.floor(FARTHEST * number[-1])
     asked = farthest if more is None else more
     if not number[-1] < asked <= farthest:
@@ -610,7 +610,7 @@ def learning_curve(
     jobs = []
     for one, fold in zip(task.design.parts, task.design.names, strict=True):
         key = (one.repetition, one.fold)
-        order = _ordered(task, one.train, np.random.default_rng((seed, *key)))
+        order = _order_rows(task, one.train, np.random.default_rng((seed, *key)))
         jobs += [
             FitJob(
                 estimator, order[:n], (order[:n], one.test), key,
@@ -630,14 +630,14 @@ def learning_curve(
     last = len(number) - 1
     tuned = made.tuned(last, f"{number[last]:,} rows")
     return LearningCurve(
-        task.measure, rows, _more(task, number, validation, asked, resamples), level,
+        task.measure, rows, _extrapolate_size(task, number, validation, asked, resamples), level,
         task.higher_is_better, task.design.called,
         (*made.notes, *task.design.notes, *(of.sentence for of in tuned)),
         task.told(inputs, resamples=resamples), tuned,
     )  # fmt: skip
 
 
-def _numbers(sizes: Sequence[Any] | None, most: int) -> list[int]:
+def _parse_sizes(sizes: Sequence[Any] | None, most: int) -> list[int]:
     """The sizes as numbers of rows."""
     if sizes is None:
         found = np.geomspace(max(SMALLEST * most, 2), most, SIZES).round().astype(int).tolist()
@@ -657,7 +657,7 @@ def _numbers(sizes: Sequence[Any] | None, most: int) -> list[int]:
     return made
 
 
-def _ordered(task: ScoringTask, train: Places, random: np.random.Generator) -> Places:
+def _order_rows(task: ScoringTask, train: Places, random: np.random.Generator) -> Places:
     """The rows of a training part in the order in which they are taken."""
     if task.known.time is not None:
         return train[::-1]
@@ -676,7 +676,7 @@ def _ordered(task: ScoringTask, train: Places, random: np.random.Generator) -> P
     return order[np.argsort(place, kind="stable")]
 
 
-def _more(
+def _extrapolate_size(
     task: ScoringTask, number: Sequence[int], validation: FloatArray, asked: int, resamples: int
 ) -> LearningCurveExtrapolation:
     """What so many rows would bring; errors are taken from the best value that there is."""

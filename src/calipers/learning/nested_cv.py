@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.inference import intervals
-from calipers.inference.intervals import Interval, z_of
+from calipers.inference.intervals import Interval, normal_quantile
 from calipers.learning.fitting import FitJob, Places
 from calipers.learning.split_designs import RowConstraints, SplitDesign
 from calipers.results import Evaluation
@@ -83,7 +83,7 @@ def nested_interval(
     root = math.sqrt(max(0.0, mse)) / (spread / math.sqrt(rows * (folds - 1) / folds))
     inflation = min(max(1.0, root), math.sqrt(folds))
     se = inflation * spread / math.sqrt(rows)
-    centre, reach = mean - bias, z_of(level) * se
+    centre, reach = mean - bias, normal_quantile(level) * se
     interval = Interval(centre - reach, centre + reach, NAME, se=se)
     return NestedCvInterval(interval, mean, plain, bias, inflation, mse)
 
@@ -103,7 +103,9 @@ class FoldPair(NamedTuple):
     asked: tuple[Places, Places]
 
 
-def pairs_of(design: SplitDesign, known: RowConstraints, weight: Any) -> tuple[FoldPair, ...]:
+def make_fold_pairs(
+    design: SplitDesign, known: RowConstraints, weight: Any
+) -> tuple[FoldPair, ...]:
     """The pairs of folds of each repetition.
 
     Raises
@@ -131,7 +133,7 @@ def pairs_of(design: SplitDesign, known: RowConstraints, weight: Any) -> tuple[F
     return tuple(out)
 
 
-def jobs_of(pairs: Sequence[FoldPair], models: Mapping[str, Any]) -> list[FitJob]:
+def make_jobs(pairs: Sequence[FoldPair], models: Mapping[str, Any]) -> list[FitJob]:
     """The fits of all models without each pair of folds."""
     return [
         FitJob(

@@ -22,7 +22,7 @@ class ModelPredictions(NamedTuple):
     classes: Any = None
 
 
-def of_classifier(model: Any, features: Any) -> ModelPredictions:
+def predict_classifier(model: Any, features: Any) -> ModelPredictions:
     """All that a classifier says."""
 
     def table(method: str) -> Any:
@@ -35,7 +35,7 @@ def of_classifier(model: Any, features: Any) -> ModelPredictions:
     return ModelPredictions(np.asarray(model.predict(features)), probability, scores, classes)
 
 
-def of_regressor(model: Any, features: Any) -> ModelPredictions:
+def predict_regressor(model: Any, features: Any) -> ModelPredictions:
     """The numbers that a regressor predicts."""
     return ModelPredictions(np.asarray(model.predict(features)))
 
@@ -68,7 +68,7 @@ class OutOfFoldModel:
             tables = [(part.classes, getattr(part, column)) for part in parts]
             if any(table is None for _, table in tables):
                 return None
-            return np.concatenate([_widened(name, classes, *pair) for pair in tables])[order]
+            return np.concatenate([_expand_columns(name, classes, *pair) for pair in tables])[order]
 
         labels = np.concatenate([part.labels for part in parts])[order]
         lacking = 0 if classes is None else sum(len(own) < len(classes) for own in known)
@@ -87,7 +87,7 @@ class OutOfFoldModel:
         return self.said.labels
 
 
-def _widened(name: str, classes: Any, own: Any, table: Any) -> Any:
+def _expand_columns(name: str, classes: Any, own: Any, table: Any) -> Any:
     """With a column for each class, also for those that a model never saw."""
     if own is None or len(own) == len(classes):
         return table

@@ -17,7 +17,7 @@ from calipers.inference.resampled_tests import corrected_t
 from calipers.learning.fitting import FitJob
 from calipers.learning.predictions import are_classifiers, check_named_estimators
 from calipers.learning.split_designs import TrainTestIndices, make_design
-from calipers.learning.train_test_scores import Measured, ScoringTask
+from calipers.learning.train_test_scores import ScoreArray, ScoringTask
 from calipers.learning.tuning import INNER
 from calipers.measures import Measure
 from calipers.results import Estimate
@@ -167,10 +167,10 @@ def select(
     jobs = [
         job
         for number, one in enumerate(task.design.parts)
-        for job in _jobs(task, number, one, models, within, stratify, validation)
+        for job in _make_jobs(task, number, one, models, within, stratify, validation)
     ]
     made = task.measured(jobs, len(jobs) // len(task.design.parts), n_jobs, "select")
-    found = (_once if task.design.once else _nested)(made, list(models))
+    found = (_single_selection if task.design.once else _nested_selection)(made, list(models))
     names = list(models)
     best = names.index(found.best)
     tuned = made.tuned(best * (made.each // len(models)), found.best)
@@ -191,7 +191,7 @@ def select(
     )
 
 
-class _Found(NamedTuple):
+class _SelectionResult(NamedTuple):
     """What is the best, what it is worth, and by how much it flatters."""
 
     candidates: tuple[Candidate, ...]
@@ -201,7 +201,7 @@ class _Found(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _nested(made: Measured, names: list[str]) -> _Found:
+def _nested_selection(made: ScoreArray, names: list[str]) -> _SelectionResult:
     """Over several outer splits: the choice of each, measured on its own rows."""
     task, m = made.task, len(names)
     splits = made.values.shape[1]
@@ -214,21 +214,21 @@ def _nested(made: Measured, names: list[str]) -> _Found:
         Candidate(name, task.estimated(outer[:, i], task.sizes, name), float((picked == i).mean()))
         for i, name in enumerate(names)
     )
-    return _Found(
+    return _SelectionResult(
         tuple(candidates),
         names[best],
         task.estimated(nested, task.sizes, "chosen"),
-        _apart(task, task.scorer.sign * (outer[:, best] - nested)),
+        _paired_optimism(task, task.scorer.sign * (outer[:, best] - nested)),
     )
 
 
-def _once(made: Measured, names: list[str]) -> _Found:
+def _single_selection(made: ScoreArray, names: list[str]) -> _SelectionResult:
     """Of one division: what is best on the rows of the choice, measured on those of the test."""
     task, m = made.task, len(names)
     split = task.design.split
     every = made.each // m
     if every > 1:  # by folds within the rows trained on
-        shown = [_of_folds(made, i * every, every, name) for i, name in enumerate(names)]
+        shown = [_inner_estimate(made, i * every, every, name) for i, name in enumerate(names)]
         where = f"{every - 1} folds within the {len(made.jobs[0].train):,} rows trained on"
     else:
         shown = [made.on_part(2, i, name) for i, name in enumerate(names)]
@@ -237,17 +237,17 @@ def _once(made: Measured, names: list[str]) -> _Found:
     values = task.scorer.sign * np.array([one.value for one in shown])
     best = int(np.argmax(values))
     honest = replace(made.on_part(1, best * every, names[best]), system="chosen")
-    optimism = _beside(task, shown[best], honest)
+    optimism = _unpaired_optimism(task, shown[best], honest)
     note = (
         f"Compared on {where}; the best is measured on {len(made.jobs[0].asked[1]):,} other rows, "
         f"as it was fitted on {len(made.jobs[0].train):,}. Intervals of rows do not tell how much "
         "models of other training rows would differ."
     )
     candidates = (Candidate(name, shown[i], float(i == best)) for i, name in enumerate(names))
-    return _Found(tuple(candidates), names[best], honest, optimism, (note,))
+    return _SelectionResult(tuple(candidates), names[best], honest, optimism, (note,))
 
 
-def _of_folds(made: Measured, first: int, every: int, name: str) -> Estimate:
+def _inner_estimate(made: ScoreArray, first: int, every: int, name: str) -> Estimate:
     """The mean over the folds within the rows trained on of the only split."""
     inner = made.jobs[first + 1 : first + every]
     sizes = sum(len(job.train) for job in inner), sum(len(job.asked[1]) for job in inner)
@@ -255,7 +255,7 @@ def _of_folds(made: Measured, first: int, every: int, name: str) -> Estimate:
     return made.task.estimated(values, (float(sizes[0]), float(sizes[1])), name)
 
 
-def _beside(task: ScoringTask, shown: Estimate, honest: Estimate) -> Estimate:
+def _unpaired_optimism(task: ScoringTask, shown: Estimate, honest: Estimate) -> Estimate:
     """How much better a value is than one on other rows: independent, so by both intervals."""
     sign = task.scorer.sign
     pair = [
@@ -271,7 +271,7 @@ def _beside(task: ScoringTask, shown: Estimate, honest: Estimate) -> Estimate:
     )  # fmt: skip
 
 
-def _jobs(
+def _make_jobs(
     task: ScoringTask, number: int, part: TrainTestIndices, models: Mapping[str, Any], inner: int,
     stratify: bool | None, validation: tuple[Any, ...],
 ) -> list[FitJob]:  # fmt: skip
@@ -295,7 +295,7 @@ def _jobs(
     return made
 
 
-def _apart(task: ScoringTask, differences: FloatArray) -> Estimate:
+def _paired_optimism(task: ScoringTask, differences: FloatArray) -> Estimate:
     """How much better the best looks, over the outer splits."""
     found = corrected_t(differences, *task.sizes, level=task.level)
     made = found.interval

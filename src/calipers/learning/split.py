@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import as_array, check_length, take_rows
+from calipers.data.arrays import check_length, take_rows, to_array
 from calipers.data.class_labels import encode_labels
 from calipers.data.columns import collect_columns
 from calipers.data.errors import InputError, format_value
@@ -124,7 +124,7 @@ def split(
     if any(isinstance(column, str) for column in given.values()):
         given = dict(collect_columns(given, data=rows).columns)
     checked = {
-        name: None if column is None else as_array(column, name) for name, column in given.items()
+        name: None if column is None else to_array(column, name) for name, column in given.items()
     }
     for name, column in checked.items():
         if column is not None:
@@ -133,14 +133,14 @@ def split(
     if checked["time"] is not None:
         if checked["stratify"] is not None:
             raise InputError("stratify= and time= exclude each other: time decides the parts")
-        return _by_time(checked["time"], checked["group"], shares)
+        return _time_split(checked["time"], checked["group"], shares)
     classes = _classes(checked["stratify"])
     if checked["group"] is not None:
-        return _by_group(checked["group"], classes, shares, seed)
-    return _at_random(number, classes, shares, seed)
+        return _group_split(checked["group"], classes, shares, seed)
+    return _random_split(number, classes, shares, seed)
 
 
-def parts_of(given: Any, rows: int, what: str = "part", *, second: str = "validation") -> Split:
+def to_split(given: Any, rows: int, what: str = "part", *, second: str = "validation") -> Split:
     """A division of so many rows that was given: what :func:`split` made; a column of the part of
     each row; or places of the rows of each part, by name or in their order, where of two arrays the
     ``second`` is what follows the rows trained on.
@@ -156,9 +156,11 @@ def parts_of(given: Any, rows: int, what: str = "part", *, second: str = "valida
     elif isinstance(given, Mapping):
         strange = [str(name) for name in given if name not in PARTS]
         if strange:
-            raise InputError(f"{what}: {_strange(strange[0])}")
-        named = {str(name): _places(of, what, rows) for name, of in given.items() if of is not None}
-        made = _from(named)
+            raise InputError(f"{what}: {_unknown_part_message(strange[0])}")
+        named = {
+            str(name): _to_indices(of, what, rows) for name, of in given.items() if of is not None
+        }
+        made = _make_split(named)
     elif _is_places(given):
         if len(given) not in (2, 3):
             raise InputError(
@@ -166,10 +168,12 @@ def parts_of(given: Any, rows: int, what: str = "part", *, second: str = "valida
                 "on, to validate on and to test on"
             )
         names = PARTS if len(given) == 3 else ("train", second)
-        made = _from({n: _places(of, what, rows) for n, of in zip(names, given, strict=True)})
+        made = _make_split(
+            {n: _to_indices(of, what, rows) for n, of in zip(names, given, strict=True)}
+        )
     else:
-        made = _from_column(given, what, rows)
-    return _checked(made, what, rows)
+        made = _parse_column(given, what, rows)
+    return _check_split(made, what, rows)
 
 
 def _is_places(given: Any) -> bool:
@@ -179,7 +183,7 @@ def _is_places(given: Any) -> bool:
     return any(np.ndim(one) == 1 for one in given if not isinstance(one, str | bytes))
 
 
-def _places(given: Any, what: str, rows: int) -> Places:
+def _to_indices(given: Any, what: str, rows: int) -> Places:
     made = np.asarray(given)
     if made.ndim != 1 or (len(made) and made.dtype.kind not in "iu"):
         raise InputError(
@@ -189,27 +193,27 @@ def _places(given: Any, what: str, rows: int) -> Places:
     return made.astype(np.intp)
 
 
-def _from(places: Mapping[str, Places]) -> Split:
+def _make_split(places: Mapping[str, Places]) -> Split:
     none = np.zeros(0, np.intp)
     train, validation, test = (places.get(name, none) for name in PARTS)
     return Split(train, validation, test, "as given")
 
 
-def _from_column(given: Any, what: str, rows: int) -> Split:
+def _parse_column(given: Any, what: str, rows: int) -> Split:
     column = encode_labels(given, what)
     check_length(column.codes, rows, what, "X has")
     names = [str(name) for name in column.names]
     strange = [name for name in names if name not in PARTS]
     if strange:
-        raise InputError(f"{what}: {_strange(min(strange))}")
-    return _from({name: np.flatnonzero(column.codes == k) for k, name in enumerate(names)})
+        raise InputError(f"{what}: {_unknown_part_message(min(strange))}")
+    return _make_split({name: np.flatnonzero(column.codes == k) for k, name in enumerate(names)})
 
 
-def _strange(name: str) -> str:
+def _unknown_part_message(name: str) -> str:
     return f"holds {format_value(name)}, expected 'train', 'validation' or 'test'"
 
 
-def _checked(made: Split, what: str, rows: int) -> Split:
+def _check_split(made: Split, what: str, rows: int) -> Split:
     """With places within the rows, each in one part, some to train on and others to measure on."""
     if not len(made.train):
         raise InputError(f"{what}: no row to train on")
@@ -250,7 +254,7 @@ def _classes(stratify: Any) -> Places | None:
     return codes
 
 
-def _split(part: Places, made: str) -> Split:
+def _parts_to_split(part: Places, made: str) -> Split:
     """Of the part of each row, by number."""
     train, validation, test = (np.flatnonzero(part == k) for k in range(3))
     for name, rows in (("train", train), ("test", test)):
@@ -259,7 +263,7 @@ def _split(part: Places, made: str) -> Split:
     return Split(train, validation, test, made)
 
 
-def _at_random(rows: int, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
+def _random_split(rows: int, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
     require_sklearn("dividing rows at random")
     from sklearn.model_selection import train_test_split
 
@@ -278,10 +282,10 @@ def _at_random(rows: int, classes: Places | None, shares: tuple[float, ...], see
         except ValueError as error:
             raise InputError(f"rows cannot be divided so: {error}") from None
         part[held] = number
-    return _split(part, "at random" if classes is None else "at random within classes")
+    return _parts_to_split(part, "at random" if classes is None else "at random within classes")
 
 
-def _by_group(group: Any, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
+def _group_split(group: Any, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
     codes = encode_labels(group, "group").codes.astype(np.intp)
     number = int(codes.max()) + 1
     held = [k for k, share in enumerate(shares) if share]
@@ -289,10 +293,10 @@ def _by_group(group: Any, classes: Places | None, shares: tuple[float, ...], see
     counts = class_counts(labels, codes, number)
     of_group = assign_groups(counts, [shares[k] for k in held], np.random.RandomState(seed))
     even = "" if classes is None else ", classes spread as evenly as these allow"
-    return _split(np.asarray(held)[of_group][codes], f"in whole groups{even}")
+    return _parts_to_split(np.asarray(held)[of_group][codes], f"in whole groups{even}")
 
 
-def _by_time(time: Any, group: Any, shares: tuple[float, ...]) -> Split:
+def _time_split(time: Any, group: Any, shares: tuple[float, ...]) -> Split:
     """The latest times; groups have to lie on one side of each cut."""
     moment = time_ranks(time)
     if moment.max() == 0:
@@ -312,4 +316,4 @@ def _by_time(time: Any, group: Any, shares: tuple[float, ...]) -> Split:
                 f"group: {across} groups have rows on both sides of a cut in time; leave out "
                 "group= or time="
             )
-    return _split(part, made)
+    return _parts_to_split(part, made)

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from calipers.data.arrays import (
-    as_array,
-    as_numbers,
     check_length,
     column_names,
     is_frame,
     missing_mask,
     report_missing,
+    to_array,
+    to_numbers,
 )
 from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
@@ -35,7 +35,7 @@ from calipers.learning.fitting import (
     fit_all,
     require_sklearn,
 )
-from calipers.learning.split import Split, parts_of, split
+from calipers.learning.split import Split, split, to_split
 from calipers.results import Finding
 from calipers.statistics import FloatArray
 
@@ -143,12 +143,12 @@ def check_split(
     """
     require_sklearn("checking a split")
     columns = FeatureColumns.of(X)
-    made = parts_of(parts, columns.rows, "parts", second="test")
+    made = to_split(parts, columns.rows, "parts", second="test")
     for name, of in (("train", made.train), ("test", made.test)):
         if not len(of):
             raise InputError(f"parts: no row to {name} on")
     known = {
-        name: None if given is None else as_array(given, name)
+        name: None if given is None else to_array(given, name)
         for name, given in {"y": y, "group": group, "time": time}.items()
     }
     for name, given in known.items():
@@ -247,7 +247,7 @@ class SplitFault:
     examples: tuple[Any, ...]
 
 
-def _listed(values: Any) -> str:
+def _format_values(values: Any) -> str:
     """Format the first examples."""
     first = [str(to_python(value)) for value in values[:_SHOWN]]
     more = ", …" if len(values) > _SHOWN else ""
@@ -276,7 +276,7 @@ def copies(a: SplitData) -> Iterator[SplitFault]:
     same = "features and target" if a.target is not None else "features"
     sentence = (
         f"{count:,} of {len(a.test):,} test rows ({count / len(a.test):.1%}) duplicate training "
-        f"rows (same {same}; rows {_listed(where)})."
+        f"rows (same {same}; rows {_format_values(where)})."
     )
     numbers: dict[str, float | IntervalNumber] = {"copies": count}
     if a.scoring is not None and count < len(a.test):
@@ -297,7 +297,7 @@ def shared_groups(a: SplitData) -> Iterator[SplitFault]:
     rows = int(np.isin(groups.codes[a.test], shared).sum())
     sentence = (
         f"{len(shared):,} of {len(groups.names):,} groups have rows in both parts "
-        f"({_listed(names)}), including {rows:,} of {len(a.test):,} test rows."
+        f"({_format_values(names)}), including {rows:,} of {len(a.test):,} test rows."
     )
     numbers: dict[str, float | IntervalNumber] = {"groups": len(shared), "rows": rows}
     if a.scoring is not None and len(groups.names) > 1:
@@ -327,7 +327,7 @@ def future_rows(a: SplitData) -> Iterator[SplitFault]:
         return
     sentence = (
         f"{len(late):,} of {len(a.train):,} training rows are not earlier than the first test row "
-        f"({a.time[a.test[moment[a.test].argmin()]]}): rows {_listed(late)}."
+        f"({a.time[a.test[moment[a.test].argmin()]]}): rows {_format_values(late)}."
     )
     numbers: dict[str, float | IntervalNumber] = {"rows": len(late)}
     if a.scoring is not None:
@@ -404,7 +404,7 @@ def distribution_shift(a: SplitData) -> Iterator[SplitFault]:
         names.append("the target")
     p = holm(np.array([one.p for one in columns]))
     differ = [k for k in np.argsort(p, kind="stable") if p[k] < _SURE]
-    apart = _told_apart(a, train, test)
+    apart = _separability(a, train, test)
     if not differ and not (apart is not None and apart.low > 0.5):
         return
     unit = "groups" if a.group is not None else "rows"
@@ -437,7 +437,7 @@ def _one_a_group(rows: Places, group: Any) -> Places:
     return rows[np.sort(first)]
 
 
-def _told_apart(a: SplitData, train: Places, test: Places) -> IntervalNumber | None:
+def _separability(a: SplitData, train: Places, test: Places) -> IntervalNumber | None:
     """Return the AUC of a classifier of the two parts on held-out rows."""
     from calipers.evaluate.classification import classification
 
@@ -449,7 +449,7 @@ def _told_apart(a: SplitData, train: Places, test: Places) -> IntervalNumber | N
     model = default_model(len(rows), a.seed, classes=True)
     job = FitJob(model, learned.train, (learned.test,), name="the classifier of the parts")
     fit: FitResult[Any] | None = fit_all(
-        [job], TrainingData(a.columns.numbers[rows], tested), _odds
+        [job], TrainingData(a.columns.numbers[rows], tested), _positive_probability
     ).all[0]
     assert fit is not None
     (said,) = fit.said
@@ -460,7 +460,7 @@ def _told_apart(a: SplitData, train: Places, test: Places) -> IntervalNumber | N
     return IntervalNumber.of(made["AUC"])
 
 
-def _odds(model: Any, features: Any) -> Any:
+def _positive_probability(model: Any, features: Any) -> Any:
     """Return the predicted probability of the second class."""
     return model.predict_proba(features)[:, 1]
 
@@ -497,7 +497,7 @@ class ModelScorer:
         if absent.any():
             raise report_missing("y", np.flatnonzero(absent), len(absent))
         classes = _is_classes(target) if task is None else task == "classification"
-        y = encode_labels(target, "y").codes.astype(np.intp) if classes else as_numbers(target, "y")
+        y = encode_labels(target, "y").codes.astype(np.intp) if classes else to_numbers(target, "y")
         given = estimator is not None
         estimator = estimator if given else default_model(len(y), seed, classes=classes)
         return cls(columns, features if given else columns.numbers, y, classes, estimator, seed)
@@ -558,7 +558,7 @@ class ModelScorer:
     def _said(self, train: Places, test: Places, without: int | None) -> Any:
         key = train.tobytes(), test.tobytes(), without
         if key not in self._kept:
-            features = self.features if without is None else _less(self.features, without)
+            features = self.features if without is None else _drop_column(self.features, without)
             self._kept[key] = self._fitted(self.estimator, features, train, test)
         return self._kept[key]
 
@@ -621,7 +621,7 @@ def _is_classes(target: Any) -> bool:
     return whole and len(np.unique(target)) <= _CLASSES
 
 
-def _less(features: Any, column: int) -> Any:
+def _drop_column(features: Any, column: int) -> Any:
     """Return a table without a column."""
     if not is_frame(features):
         return np.delete(np.asarray(features), column, axis=1)

@@ -156,14 +156,14 @@ def make_design(
     if repeats is None:
         one_order = known.time is not None or not isinstance(folds, int | np.integer)
         repeats = 1 if one_order else usual[1]
-    made = _designed(folds, repeats, known, features, stratify=stratify, seed=seed)
+    made = _make_design(folds, repeats, known, features, stratify=stratify, seed=seed)
     if made.once:
         train, test = (f"{int(size):,}" for size in made.sizes)
         return replace(made, called=f"one split, trained on {train} rows, measured on {test}")
     return made
 
 
-def _designed(
+def _make_design(
     folds: Any,
     repeats: int,
     known: RowConstraints,
@@ -173,7 +173,7 @@ def _designed(
     seed: int,
 ) -> SplitDesign:
     if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
-        return _counted(int(folds), repeats, known, stratify=stratify, seed=seed)
+        return _choose_splitter(int(folds), repeats, known, stratify=stratify, seed=seed)
     odd = isinstance(folds, str | bytes) or getattr(folds, "shape", None) == ()
     if odd or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
         raise InputError(
@@ -187,9 +187,9 @@ def _designed(
         )
     if hasattr(folds, "split"):
         target = None if known.target is None else np.asarray(known.target)
-        pairs, notes = _told(lambda: folds.split(features, target, known.group))
+        pairs, notes = _collect_splits(lambda: folds.split(features, target, known.group))
         return SplitDesign.of(pairs, format_value(folds), notes)
-    given = (_pair(pair, known.rows, place) for place, pair in enumerate(folds, 1))
+    given = (_check_pair(pair, known.rows, place) for place, pair in enumerate(folds, 1))
     return SplitDesign.of(given, "given splits")
 
 
@@ -250,7 +250,7 @@ def _out_of_order(split: Split, known: RowConstraints, on: str) -> list[str]:
     return [f"{later:,} rows trained on are from no earlier than the first row measured on."]
 
 
-def _pair(pair: Any, rows: int, place: int) -> tuple[Places, Places]:
+def _check_pair(pair: Any, rows: int, place: int) -> tuple[Places, Places]:
     """The rows of a split that was given, checked."""
     wrong = InputError(
         f"folds: split {place} is {format_value(pair)}, expected the places of the rows trained on "
@@ -271,7 +271,7 @@ def _pair(pair: Any, rows: int, place: int) -> tuple[Places, Places]:
     return train.astype(np.intp), test.astype(np.intp)
 
 
-def _counted(
+def _choose_splitter(
     folds: int, repeats: int, known: RowConstraints, *, stratify: bool | None, seed: int
 ) -> SplitDesign:
     """So many folds, as what is known of the rows asks for."""
@@ -284,7 +284,7 @@ def _counted(
     if folds > known.rows:
         raise InputError(f"folds is {folds}, and there are {known.rows} rows only")
     if known.time is not None:
-        return _forward(folds, repeats, known, stratify=stratify)
+        return _forward_splits(folds, repeats, known, stratify=stratify)
     leave_one_out = folds == known.rows
     spread = known.classes if stratify is None else stratify
     spread = spread and not leave_one_out
@@ -305,7 +305,7 @@ def _counted(
         cv = has.StratifiedGroupKFold(n_splits=folds, random_state=seed, **more)
     else:  # unshuffled, folds are as equal in size as groups allow
         cv = has.GroupKFold(n_splits=folds)
-    pairs, notes = _told(lambda: cv.split(np.zeros(known.rows), target, group))
+    pairs, notes = _collect_splits(lambda: cv.split(np.zeros(known.rows), target, group))
     words = [
         *(["stratified"] if spread else []),
         *(["grouped"] if group is not None else []),
@@ -315,7 +315,7 @@ def _counted(
     return SplitDesign.of(pairs, called, notes)
 
 
-def _forward(
+def _forward_splits(
     folds: int, repeats: int, known: RowConstraints, *, stratify: bool | None
 ) -> SplitDesign:
     """Forward in time: every row tested comes after all rows trained on, and rows of the same time
@@ -329,7 +329,7 @@ def _forward(
     order = np.argsort(time, kind="stable")
     group = None if known.group is None else np.asarray(known.group)[order]
     cv: Any = TimeSeriesSplit(folds) if group is None else GroupTimeSeriesSplit(folds)
-    pairs, notes = _told(lambda: cv.split(order, groups=group))
+    pairs, notes = _collect_splits(lambda: cv.split(order, groups=group))
     made, dropped = [], 0
     for train, test in ((order[a], order[b]) for a, b in pairs):
         before = train[time[train] < time[test].min()]
@@ -342,7 +342,7 @@ def _forward(
     return SplitDesign.of(made, f"{grouped}cross-validation forward in time, {folds} splits", notes)
 
 
-def _told(split: Any) -> tuple[list[tuple[Places, Places]], tuple[str, ...]]:
+def _collect_splits(split: Any) -> tuple[list[tuple[Places, Places]], tuple[str, ...]]:
     """What a splitter yields, its warnings as notes and its complaints as such of input."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

@@ -19,7 +19,7 @@ from calipers.statistics import FloatArray
 Places = npt.NDArray[np.intp]
 
 
-def _random(seed: Any) -> Any:
+def _make_rng(seed: Any) -> Any:
     from sklearn.utils import check_random_state
 
     return check_random_state(seed)
@@ -41,7 +41,7 @@ class _Splitter:
         return f"{type(self).__name__}({given})"
 
 
-class _Repeated(_Splitter):
+class _RepeatedSplitter(_Splitter):
     """A splitter that shuffles, several times with other random numbers."""
 
     def __init__(self, n_splits: int = 5, *, n_repeats: int = 10, random_state: Any = None) -> None:
@@ -63,7 +63,7 @@ class _Repeated(_Splitter):
         groups: Any = None,
     ) -> Iterator[tuple[Places, Places]]:
         """Places of the rows trained and tested on, repetition by repetition."""
-        random, made = _random(self.random_state), self._once()
+        random, made = _make_rng(self.random_state), self._once()
         for _ in range(self.n_repeats):
             once = made(n_splits=self.n_splits, shuffle=True, random_state=random)
             yield from once.split(X, y, groups)
@@ -73,7 +73,7 @@ class _Repeated(_Splitter):
         return self.n_splits * self.n_repeats
 
 
-class RepeatedGroupKFold(_Repeated):
+class RepeatedGroupKFold(_RepeatedSplitter):
     """k-fold cross-validation that keeps groups whole, repeated with groups dealt anew.
 
     Each repetition is scikit-learn's ``GroupKFold(shuffle=True)``, of which it has no
@@ -95,7 +95,7 @@ class RepeatedGroupKFold(_Repeated):
         return made
 
 
-class RepeatedStratifiedGroupKFold(_Repeated):
+class RepeatedStratifiedGroupKFold(_RepeatedSplitter):
     """The same with classes as evenly spread as whole groups allow: each repetition is
     scikit-learn's ``StratifiedGroupKFold(shuffle=True)``.
 
@@ -203,7 +203,7 @@ class StratifiedGroupShuffleSplit(_Splitter):
         if len(first) < 2:
             raise InputError("there is one group, expected at least 2 to hold some out")
         counts = class_counts(y, codes, len(first))
-        random = _random(self.random_state)
+        random = _make_rng(self.random_state)
         for _ in range(self.n_splits):
             tested = assign_groups(counts, (1 - self.test_size, self.test_size), random)[codes] == 1
             yield np.flatnonzero(~tested), np.flatnonzero(tested)
@@ -238,11 +238,11 @@ def assign_groups(counts: FloatArray, shares: Sequence[float], random: Any) -> P
     if number < len(parts):
         raise InputError(f"there are {number} groups, expected {len(parts)} or more")
     own = counts / np.maximum(counts.sum(axis=0), 1)
-    found = [_dealt_in(random.permutation(number), own, parts) for _ in range(_ORDERS)]
+    found = [_assign_in_order(random.permutation(number), own, parts) for _ in range(_ORDERS)]
     return min(found, key=lambda pair: pair[0])[1]
 
 
-def _dealt_in(order: Places, own: FloatArray, parts: FloatArray) -> tuple[float, Places]:
+def _assign_in_order(order: Places, own: FloatArray, parts: FloatArray) -> tuple[float, Places]:
     """How far from the shares wanted the parts are that groups in this order make, and these."""
     lacking = parts[:, None] * np.ones(own.shape[1])
     out, empty = np.empty(len(order), np.intp), np.ones(len(parts), np.bool_)

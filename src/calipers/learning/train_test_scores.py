@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_array, as_numbers, check_length
+from calipers.data.arrays import check_length, to_array, to_numbers
 from calipers.data.binary_labels import find_positive_class
 from calipers.data.class_labels import encode_labels, label_name
 from calipers.data.errors import InputError, format_value
@@ -19,7 +19,7 @@ from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluate.assumptions import parse_measure
 from calipers.evaluate.classification import classification
 from calipers.evaluate.regression import regression
-from calipers.evaluate.scorer import Scorer, covers, scorer_of
+from calipers.evaluate.scorer import Scorer, has_only_classes, make_scorer
 from calipers.evaluate.splits import compare_splits
 from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.models import n_rows
@@ -37,18 +37,18 @@ from calipers.learning.predictions import (
     ModelPredictions,
     are_classifiers,
     check_named_estimators,
-    of_classifier,
+    predict_classifier,
 )
-from calipers.learning.split import parts_of
+from calipers.learning.split import to_split
 from calipers.learning.split_designs import RowConstraints, SplitDesign, divided_once, make_design
 from calipers.learning.tuning import (
     INNER_ALONE,
-    Choice,
-    Scored,
-    Tuning,
-    on_rows,
-    over_splits,
-    together,
+    ScoredRows,
+    ThresholdChoice,
+    ThresholdTuning,
+    concat_rows,
+    paired_gain,
+    split_gain,
 )
 from calipers.results import Difference, Estimate, Evaluation
 from calipers.results.learning import TunedThreshold
@@ -70,7 +70,7 @@ class ScoringTask:
     level: float
     seed: int
 
-    tuning: Tuning | None = None
+    tuning: ThresholdTuning | None = None
 
     @classmethod
     def of(
@@ -125,7 +125,9 @@ class ScoringTask:
                 f"threshold= makes labels, and {name} reads {name.definition.reads}: name a "
                 "measure of labels, such as F1"
             )
-        tuning = Tuning.of(threshold, target, positive, inner, stratify=stratify, seed=seed)
+        tuning = ThresholdTuning.of(
+            threshold, target, positive, inner, stratify=stratify, seed=seed
+        )
         chooses = inner_chooses or (tuning is not None and tuning.chooses)
         if inner is not None and not chooses:
             raise InputError(INNER_ALONE)
@@ -134,14 +136,14 @@ class ScoringTask:
                 folds, repeats, known, X, stratify=stratify, seed=seed, usual=usual
             )
         else:
-            split = parts_of(part, len(target))
+            split = to_split(part, len(target))
             own = next((one for one in on if one in split.parts), on[0])
             others = {"folds": folds, "repeats": repeats}
             if not chooses or (inner_chooses and len(split.validation)):
                 others["stratify"] = stratify
             design = divided_once(split, own, known, others)
         return cls(
-            estimator, material, known, scorer_of(name, positive), design, level, seed, tuning
+            estimator, material, known, make_scorer(name, positive), design, level, seed, tuning
         )
 
     @property
@@ -178,13 +180,13 @@ class ScoringTask:
 
     def measured(
         self, jobs: Sequence[FitJob], each: int, n_jobs: int | None, verb: str
-    ) -> Measured:
+    ) -> ScoreArray:
         """What so many jobs a split come to on each of the parts that they are asked about; of the
         splits that were finished where Ctrl-C interrupts."""
         tuning = self.tuning
         more = [[] if tuning is None else tuning.jobs(job, self.known) for job in jobs]
         all_jobs = [one for job, inner in zip(jobs, more, strict=True) for one in (job, *inner)]
-        ask = self.scorer.said if tuning is None else of_classifier
+        ask = self.scorer.said if tuning is None else predict_classifier
         fits: FitResults[Any] = fit_all(
             all_jobs, self.material, ask, seed=self.seed, n_jobs=n_jobs, what="fitting model"
         )
@@ -200,14 +202,14 @@ class ScoringTask:
             task = replace(self, design=replace(self.design, parts=self.design.parts[:done]))
         tables = np.full((len(jobs[0].asked), done * each), math.nan)
         said: list[list[Any]] = []
-        choices: list[tuple[Choice, list[Scored]]] = []
+        choices: list[tuple[ThresholdChoice, list[ScoredRows]]] = []
         for place, (job, end) in enumerate(zip(jobs[: done * each], ends, strict=False)):
             own = [fit for fit in fits.all[end - 1 - len(more[place]) : end] if fit is not None]
             answered = list(own[0].said)
             if tuning is not None:
                 choice, rows = self._tuned(tuning, job, own, more[place])
                 answered = [
-                    (tuning.labels(one, scored.score >= choice.threshold), _known(one))
+                    (tuning.labels(one, scored.score >= choice.threshold), _known_labels(one))
                     for one, scored in zip(own[0].said, rows, strict=True)
                 ]
                 choices.append((choice, rows))
@@ -215,11 +217,15 @@ class ScoringTask:
             for which, (rows_of_part, one) in enumerate(zip(job.asked, answered, strict=True)):
                 tables[which, place] = self._value(rows_of_part, one, job.name)
         made = tables.reshape(len(tables), done, each)
-        return Measured(task, tuple(jobs[: done * each]), made, notes, said, choices)
+        return ScoreArray(task, tuple(jobs[: done * each]), made, notes, said, choices)
 
     def _tuned(
-        self, tuning: Tuning, job: FitJob, fits: Sequence[FitResult[Any]], inner: Sequence[FitJob]
-    ) -> tuple[Choice, list[Scored]]:
+        self,
+        tuning: ThresholdTuning,
+        job: FitJob,
+        fits: Sequence[FitResult[Any]],
+        inner: Sequence[FitJob],
+    ) -> tuple[ThresholdChoice, list[ScoredRows]]:
         """The threshold of a job, from the fits on folds of its rows; and what is scored of the
         parts that it is asked about."""
         rows = [
@@ -232,17 +238,19 @@ class ScoringTask:
             tuning.scored(fit.said[0], *self._of_rows(one.asked[0]), one.name)
             for fit, one in zip(fits[1:], inner, strict=True)
         ]
-        return tuning.chosen(together(within), job.name), rows
+        return tuning.chosen(concat_rows(within), job.name), rows
 
     def _of_rows(self, rows: Places) -> tuple[Any, Any]:
         """The truth and the weight of rows."""
         weight = self.material.weight
         return self.material.target[rows], None if weight is None else weight[rows]
 
-    def on_rows(self, rows: Places, said: Mapping[str, tuple[Any, Mapping[str, Any]]]) -> OnRows:
+    def on_rows(
+        self, rows: Places, said: Mapping[str, tuple[Any, Mapping[str, Any]]]
+    ) -> RowPredictions:
         """What models said of some rows, with all that is known of these."""
         truth, weight = self._of_rows(rows)
-        return OnRows(self.scorer, truth, said, weight, **self.beside(rows), seed=self.seed)
+        return RowPredictions(self.scorer, truth, said, weight, **self.beside(rows), seed=self.seed)
 
     def beside(self, rows: Places) -> dict[str, Any]:
         """What intervals of rows are made with."""
@@ -280,13 +288,13 @@ class ScoringTask:
         }
 
 
-def _known(said: ModelPredictions) -> dict[str, Any]:
+def _known_labels(said: ModelPredictions) -> dict[str, Any]:
     """The classes that a model knows, as :meth:`Scorer.said` tells them."""
     return {"labels": tuple(label_name(label) for label in said.classes)}
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class ScoreArray:
     """The values of a measure, shape (parts asked about, splits, jobs a split): of each job on the
     rows trained on, those measured and perhaps others; with what was ``said``, and the thresholds
     that were chosen, job by job."""
@@ -296,7 +304,7 @@ class Measured:
     values: FloatArray
     notes: list[str]
     said: Sequence[Sequence[Any]]
-    choices: Sequence[tuple[Choice, list[Scored]]]
+    choices: Sequence[tuple[ThresholdChoice, list[ScoredRows]]]
 
     @property
     def each(self) -> int:
@@ -343,7 +351,7 @@ class Measured:
         )  # fmt: skip
         return {row.system: row for row in found}
 
-    def _on(self, which: int, places: Mapping[str, int]) -> OnRows:
+    def _on(self, which: int, places: Mapping[str, int]) -> RowPredictions:
         rows = self.jobs[next(iter(places.values()))].asked[which]
         return self.task.on_rows(rows, {n: self.said[p][which] for n, p in places.items()})
 
@@ -358,9 +366,11 @@ class Measured:
         measure = task.scorer.measure
         if task.design.once:
             beside = task.beside(self.jobs[place].asked[which])
-            gain = on_rows(measure, choices[0], tested[0], tuning.names, **beside, seed=task.seed)
+            gain = paired_gain(
+                measure, choices[0], tested[0], tuning.names, **beside, seed=task.seed
+            )
         else:
-            gain = over_splits(measure, task.sizes, task.level)
+            gain = split_gain(measure, task.sizes, task.level)
         made = tuning.told(name, measure, choices, tested, tuning.within_folds, gain)
         return (made,)
 
@@ -370,16 +380,16 @@ def checked_time(time: Any, rows: int) -> Any:
     if time is None or time is True:
         return time
     check_length(encode_labels(time, "time").codes, rows, "time")
-    return as_array(time, "time")
+    return to_array(time, "time")
 
 
 def checked_target(X: Any, y: Any, where: str = "", *, classes: bool) -> npt.NDArray[Any]:
     """The truth of rows of features, which are as many."""
-    target = as_array(y, f"{where}y")
+    target = to_array(y, f"{where}y")
     if classes:
         encode_labels(target, f"{where}y")  # which says what is odd about it
     else:
-        target = as_numbers(target, f"{where}y")
+        target = to_numbers(target, f"{where}y")
     number = None if isinstance(X, Mapping) else n_rows(X)
     if number != len(target):
         has = format_value(X) if number is None else f"{number:,} rows"
@@ -441,7 +451,7 @@ RESAMPLES = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class OnRows:
+class RowPredictions:
     """The ``truth`` of rows and what each model ``said`` of them, as :meth:`Scorer.said` gives it;
     what the rows weigh, which come together (``cluster``) and when they are from."""
 
@@ -483,7 +493,7 @@ class OnRows:
     def _classes(self, name: str) -> dict[str, Any]:
         """Which classes there are, which the rows alone need not say, and the positive one."""
         labels, positive = self.said[name][1].get("labels"), self.scorer.positive
-        if labels is not None and not covers(labels, self.truth):
+        if labels is not None and not has_only_classes(labels, self.truth):
             labels = None
         if labels is not None and len(labels) == 2 and positive is None:
             place = find_positive_class(labels)

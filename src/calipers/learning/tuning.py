@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_numbers, check_length
+from calipers.data.arrays import check_length, to_numbers
 from calipers.data.binary_labels import (
     BinaryLabels,
     encode_binary,
@@ -47,7 +47,7 @@ INNER_ALONE = "inner= goes with a rule for the threshold, as in threshold='F1'"
 INNER = 5
 
 
-class Scored(NamedTuple):
+class ScoredRows(NamedTuple):
     """Rows of two classes: which are positive, their scores, which of them are predicted positive
     at the usual threshold (None where there is none), and what they weigh."""
 
@@ -69,11 +69,11 @@ class Scored(NamedTuple):
         return float(measure.apply(matrix))
 
 
-def together(parts: Sequence[Scored]) -> Scored:
+def concat_rows(parts: Sequence[ScoredRows]) -> ScoredRows:
     """The rows of several parts."""
     usual = [part.usual for part in parts if part.usual is not None]
     weight = [part.weight for part in parts if part.weight is not None]
-    return Scored(
+    return ScoredRows(
         np.concatenate([part.truth for part in parts]),
         np.concatenate([part.score for part in parts]),
         np.concatenate(usual) if len(usual) == len(parts) else None,
@@ -81,22 +81,22 @@ def together(parts: Sequence[Scored]) -> Scored:
     )
 
 
-class Choice(NamedTuple):
+class ThresholdChoice(NamedTuple):
     """A threshold, and the rows that it was chosen on."""
 
     threshold: float
-    on: Scored
+    on: ScoredRows
 
 
-class Tuned(NamedTuple):
+class TunedThresholds(NamedTuple):
     """The threshold of each split for one model, and what is scored of the rows measured there."""
 
-    choices: list[Choice]
-    tested: list[Scored]
+    choices: list[ThresholdChoice]
+    tested: list[ScoredRows]
 
 
 @dataclass(frozen=True, eq=False)
-class Tuning:
+class ThresholdTuning:
     """A rule that chooses thresholds (or a number, which is one already), the negative and the
     positive class, and how many folds within the rows trained on it is applied to."""
 
@@ -110,7 +110,7 @@ class Tuning:
     def of(
         cls, threshold: Any, target: Any, positive: Any, inner: int | None, *,
         stratify: bool | None, seed: int, what: str = "y",
-    ) -> Tuning | None:  # fmt: skip
+    ) -> ThresholdTuning | None:  # fmt: skip
         """From the arguments of a verb, checked; None where no threshold is asked for."""
         if threshold is None:
             return None
@@ -183,7 +183,7 @@ class Tuning:
             for part in design.parts
         ]  # fmt: skip
 
-    def scored(self, said: ModelPredictions, truth: Any, weight: Any, name: str) -> Scored:
+    def scored(self, said: ModelPredictions, truth: Any, weight: Any, name: str) -> ScoredRows:
         """What a model said of rows, as scores of the positive class."""
         table = said.probability if said.probability is not None else said.scores
         classes = [label_name(label) for label in said.classes] if said.classes is not None else []
@@ -198,7 +198,7 @@ class Tuning:
                 f"{self.names[0]!r} and {self.names[1]!r}; take fewer folds, or stratified ones"
             )
         score = np.asarray(positive_column(table, classes, self.names[1]), np.float64)
-        return Scored(self.positive(truth), score, self.positive(said.labels), weight)
+        return ScoredRows(self.positive(truth), score, self.positive(said.labels), weight)
 
     def positive(self, labels: Any) -> npt.NDArray[np.bool_]:
         """Which labels are of the positive class."""
@@ -212,10 +212,10 @@ class Tuning:
 
     # --- Choosing, and what it gains ----------------------------------------------------------
 
-    def chosen(self, on: Scored, name: str) -> Choice:
+    def chosen(self, on: ScoredRows, name: str) -> ThresholdChoice:
         """The threshold that the rule chooses on some rows."""
         if not isinstance(self.rule, ThresholdRule):
-            return Choice(float(self.rule), on)
+            return ThresholdChoice(float(self.rule), on)
         table = ScoreTable.from_rows(on.truth, on.score, on.weight)
         threshold = float(self.rule.threshold(table))
         if math.isnan(threshold):
@@ -223,14 +223,14 @@ class Tuning:
                 f"{name}: no threshold satisfies the rule {self.rule} on the {len(on.truth):,} "
                 "rows that it is chosen on"
             )
-        return Choice(threshold, on)
+        return ThresholdChoice(threshold, on)
 
     def told(
         self,
         system: str,
         measure: Measure,
-        choices: Sequence[Choice],
-        tested: Sequence[Scored],
+        choices: Sequence[ThresholdChoice],
+        tested: Sequence[ScoredRows],
         chosen_on: str,
         gain: Callable[[FloatArray], Estimate],
     ) -> TunedThreshold:
@@ -255,14 +255,14 @@ def _rule(text: str) -> ThresholdRule:
         raise InputError(f"threshold: {error}") from None
 
 
-def over_splits(
+def split_gain(
     measure: Measure, sizes: tuple[float, float], level: float
 ) -> Callable[[FloatArray], Estimate]:
     """The mean gain over splits, by the corrected resampled t."""
 
     def gain(values: FloatArray) -> Estimate:
         if not np.isfinite(values).all():
-            return _none(measure, float(values.mean()), level, "undefined_value")
+            return _undefined_gain(measure, float(values.mean()), level, "undefined_value")
         found = corrected_t(values, *sizes, level=level)
         made = found.interval
         return Estimate(
@@ -274,15 +274,15 @@ def over_splits(
     return gain
 
 
-def on_rows(
-    measure: Measure, choice: Choice, rows: Scored, names: tuple[str, str], **how: Any
+def paired_gain(
+    measure: Measure, choice: ThresholdChoice, rows: ScoredRows, names: tuple[str, str], **how: Any
 ) -> Callable[[FloatArray], Estimate]:
     """The gain of one split, by the rows that are tested: a paired difference."""
 
     def gain(values: FloatArray) -> Estimate:
         value = float(values[0])
         if rows.usual is None or math.isnan(value):
-            return _none(measure, value, how["level"], "undefined_value")
+            return _undefined_gain(measure, value, how["level"], "undefined_value")
         predicted = {"tuned": rows.score >= choice.threshold, "usual": rows.usual}
         called = np.array(names)
         made = classification(
@@ -300,17 +300,17 @@ def on_rows(
     return gain
 
 
-def _none(measure: Measure, value: float, level: float, why: str) -> Estimate:
+def _undefined_gain(measure: Measure, value: float, level: float, why: str) -> Estimate:
     return Estimate(str(measure), value, level=level, no_interval=why, system="gain")
 
 
 @dataclass(frozen=True, eq=False)
-class Gains:
+class ThresholdGains:
     """What thresholds gain that were ``tuned``, model by model, on rows that ``chosen_on`` names;
     of the ``sizes`` of parts, or (None) of one split by its rows, with what is known ``beside``."""
 
-    tuning: Tuning
-    tuned: Mapping[str, Tuned]
+    tuning: ThresholdTuning
+    tuned: Mapping[str, TunedThresholds]
     chosen_on: str
     sizes: tuple[float, float] | None
     beside: Mapping[str, Any]
@@ -324,12 +324,12 @@ class Gains:
             self._one(name, own, measure) for name, own in self.tuned.items() for measure in gauges
         )
 
-    def _one(self, name: str, own: Tuned, measure: Measure) -> TunedThreshold:
+    def _one(self, name: str, own: TunedThresholds, measure: Measure) -> TunedThreshold:
         if self.sizes is None:
             choice, rows = own.choices[0], own.tested[0]
-            gain = on_rows(measure, choice, rows, self.tuning.names, **self.beside)
+            gain = paired_gain(measure, choice, rows, self.tuning.names, **self.beside)
         else:
-            gain = over_splits(measure, self.sizes, self.beside["level"])
+            gain = split_gain(measure, self.sizes, self.beside["level"])
         return self.tuning.told(name, measure, *own, self.chosen_on, gain)
 
 
@@ -337,20 +337,20 @@ class Gains:
 _HALF = 0.5
 
 
-class Elsewhere(NamedTuple):
+class ThresholdedLabels(NamedTuple):
     """The labels that thresholds make, a column for each system, and what these were."""
 
     labels: dict[str, Any]
-    tuned: dict[str, Tuned]
+    tuned: dict[str, TunedThresholds]
 
 
 def tuned_elsewhere(
-    tuning: Tuning,
+    tuning: ThresholdTuning,
     design: SplitDesign,
     truth: Any,
     said: Mapping[str, Any],
     weight: FloatArray | None,
-) -> Elsewhere:
+) -> ThresholdedLabels:
     """Chooses for each fold on the predictions of the other folds of its repetition, which models
     made that did not see the rows; of one split on its validation rows.
 
@@ -361,11 +361,11 @@ def tuned_elsewhere(
     """
     classes = encode_binary(truth, tuning.names[1])
     given = {
-        name: _predicted(values, classes, column_name("predicted", name))
+        name: _positive_mask(values, classes, column_name("predicted", name))
         for name, values in _columns(said["predicted"], "predicted").items()
     }
     labels = {name: np.array(tuning.names)[of.astype(np.intp)] for name, of in given.items()}
-    made = Elsewhere(labels, {})
+    made = ThresholdedLabels(labels, {})
     for kind in ("probability", "score"):
         for name, values in _columns(said[kind], kind).items():
             score = _score(values, classes, kind)
@@ -373,13 +373,13 @@ def tuned_elsewhere(
             if usual is None and kind == "probability":
                 usual = score >= _HALF
             predicted = np.zeros(len(score), np.bool_) if usual is None else usual.copy()
-            tuned = made.tuned[name] = Tuned([], [])
+            tuned = made.tuned[name] = TunedThresholds([], [])
             for part in design.parts:
                 choice = tuning.chosen(
-                    _scored(classes, score, usual, weight, _chosen_on(design, part)),
+                    _make_scored_rows(classes, score, usual, weight, _chosen_on(design, part)),
                     f"{name}, {part.name or part.fold + 1}",
                 )
-                tested = _scored(classes, score, usual, weight, part.test)
+                tested = _make_scored_rows(classes, score, usual, weight, part.test)
                 tuned.choices.append(choice)
                 tuned.tested.append(tested)
                 predicted[part.test] = tested.score >= choice.threshold
@@ -393,7 +393,7 @@ def _columns(given: Any, kind: str) -> Mapping[str, Any]:
     return {} if given is None else named_systems(given, kind)
 
 
-def _predicted(values: Any, classes: BinaryLabels, what: str) -> npt.NDArray[np.bool_]:
+def _positive_mask(values: Any, classes: BinaryLabels, what: str) -> npt.NDArray[np.bool_]:
     """Which rows a system says are positive."""
     made = encode_predictions(values, classes, what)
     check_length(made, len(classes.positive), what)
@@ -405,20 +405,20 @@ def _score(values: Any, classes: BinaryLabels, kind: str) -> FloatArray:
     if kind == "probability":
         score = positive_probability(values, classes, kind)
     else:
-        score = as_numbers(values, kind)
+        score = to_numbers(values, kind)
     check_length(score, len(classes.positive), kind)
     return np.asarray(score, np.float64)
 
 
-def _scored(
+def _make_scored_rows(
     classes: BinaryLabels,
     score: FloatArray,
     usual: npt.NDArray[np.bool_] | None,
     weight: FloatArray | None,
     rows: Places,
-) -> Scored:
+) -> ScoredRows:
     own = None if usual is None else usual[rows]
-    return Scored(
+    return ScoredRows(
         classes.positive[rows], score[rows], own, None if weight is None else weight[rows]
     )
 

@@ -125,7 +125,8 @@ def translate_name(name: str, at: str | None, values: Mapping[str, Any]) -> Word
     """
     words = name, at, dict(values)
     for translated in (
-        _mteb, _ranx, _trec_eval, _ir_measures, _lectures, _of_classes, _of_numbers, _former,
+        _mteb, _ranx, _trec_eval, _ir_measures, _lectures,
+        _translate_classification, _translate_regression, _translate_former,
     ):  # fmt: skip
         words = translated(*words)
     return words
@@ -160,7 +161,7 @@ def _numbers(text: str) -> list[float]:
     return [float(number) for number in text.split(",")]
 
 
-def _one(text: str) -> float:
+def _parse_float(text: str) -> float:
     (number,) = _numbers(text)
     return number
 
@@ -178,9 +179,9 @@ _RESIDUAL = {"p": 0.9, "tail": "with-unjudged"}
 
 #: Names of trec_eval with what may follow them: our name, and what the text behind it means.
 _TREC_EVAL: Mapping[str, tuple[str, Callable[[str], Parameters]]] = {
-    "set_f": ("SetF", lambda text: {"beta": math.sqrt(_one(text))}),
-    "rprec_mult": ("Rprec", lambda text: {"multiple": _one(text)}),
-    "rprec_mult_avgjg": ("Rprec-jg", lambda text: {"multiple": _one(text)}),
+    "set_f": ("SetF", lambda text: {"beta": math.sqrt(_parse_float(text))}),
+    "rprec_mult": ("Rprec", lambda text: {"multiple": _parse_float(text)}),
+    "rprec_mult_avgjg": ("Rprec-jg", lambda text: {"multiple": _parse_float(text)}),
     "utility": (
         "utility",
         lambda text: dict(zip(("tp", "fp", "fn", "tn"), _numbers(text), strict=True)),
@@ -236,7 +237,7 @@ def _ir_measures(name: str, at: str | None, values: Parameters) -> Words:
 _KAPPA = re.compile(r"(linear|quadratic)[-_](?:weighted[-_])?kappa", re.IGNORECASE)
 
 
-def _of_classes(name: str, at: str | None, values: Parameters) -> Words:
+def _translate_classification(name: str, at: str | None, values: Parameters) -> Words:
     if name.lower().startswith("neg_"):  # its scorers are higher for the better
         name = name[len("neg_") :]
     base = name.lower().replace("_", "-").removesuffix("-score")
@@ -254,7 +255,7 @@ def _of_classes(name: str, at: str | None, values: Parameters) -> Words:
 _OF_POWER_0 = {"mean-tweedie-deviance": "MSE", "d2-tweedie-score": "R2"}
 
 
-def _of_numbers(name: str, at: str | None, values: Parameters) -> Words:
+def _translate_regression(name: str, at: str | None, values: Parameters) -> Words:
     base = name.lower().replace("_", "-")
     if base in _OF_POWER_0 and values.get("power", 0) == 0:
         values.pop("power", None)
@@ -275,7 +276,7 @@ def _lectures(name: str, at: str | None, values: Parameters) -> Words:
     return ("F", at, {"beta": float(match[1]), **values}) if match else (name, at, values)
 
 
-def _former(name: str, at: str | None, values: Parameters) -> Words:
+def _translate_former(name: str, at: str | None, values: Parameters) -> Words:
     """What measures of ours were called before."""
     if name.lower() == "ece" and values.get("estimator") == "debiased":
         del values["estimator"]

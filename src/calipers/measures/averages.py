@@ -89,7 +89,7 @@ def format_class_set(among: Among) -> list[str]:
     return [] if among is None else [f"{among[0]}=[{','.join(map(repr, among[1]))}]"]
 
 
-def weights_of(among: Among) -> FloatArray | None:
+def output_weights(among: Among) -> FloatArray | None:
     """What each of the outputs that an average is of counts for, in all 1; None where all count
     alike."""
     if among is None or among[0] != WEIGHTS:
@@ -98,9 +98,9 @@ def weights_of(among: Among) -> FloatArray | None:
     return np.asarray(weights / weights.sum())
 
 
-def mean_of(among: Among, values: FloatArray) -> FloatArray:
+def weighted_output_mean(among: Among, values: FloatArray) -> FloatArray:
     """The mean of the values of outputs along the last axis."""
-    weights = weights_of(among)
+    weights = output_weights(among)
     return np.asarray(values.mean(axis=-1) if weights is None else values @ weights)
 
 
@@ -108,19 +108,19 @@ def average_value(measure: Any, statistic: Any) -> FloatArray | None:
     """The mean over classes or outputs that a measure asks for; NaN where
     :func:`undefined_average` says why. None where it asks for none, or its counts are added up."""
     if isinstance(statistic, ConfusionMatrix) and measure.average in ("macro", "weighted"):
-        return _mean(*_by_class(measure, statistic))
+        return _mean(*_class_values(measure, statistic))
     if isinstance(statistic, NumericMoments) and measure.average is not None:
         values = measure.plain.apply(statistic)
         if measure.average == BY_VARIANCE:
             return _mean(statistic.of_truth, values)
-        return mean_of(measure.among, values)
+        return weighted_output_mean(measure.among, values)
     return None
 
 
 def undefined_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
     """Where that mean is undefined, by reason."""
     if isinstance(statistic, ConfusionMatrix) and measure.average in ("macro", "weighted"):
-        weight, values = _by_class(measure, statistic)
+        weight, values = _class_values(measure, statistic)
         return {
             "class_without_value": ((weight > 0) & np.isnan(values)).any(axis=-1),
             "no_occurring_class": ~(weight > 0).any(axis=-1),
@@ -139,7 +139,7 @@ def _mean(weight: FloatArray, values: FloatArray) -> FloatArray:
     return np.asarray(np.where(weight > 0, weight * values, 0.0).sum(axis=-1) / weight.sum(axis=-1))
 
 
-def _by_class(measure: Any, matrix: ConfusionMatrix) -> tuple[FloatArray, FloatArray]:
+def _class_values(measure: Any, matrix: ConfusionMatrix) -> tuple[FloatArray, FloatArray]:
     """What each class counts for, and its value: that is taken once for the mean, for its reasons
     and for other means of it."""
     each, plain = matrix.one_vs_rest(), measure.plain

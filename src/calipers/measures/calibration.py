@@ -31,7 +31,7 @@ NAN = float("nan")
 _HAIR = 1e-9
 
 
-def _of_levels(table: ScoreTable, compute: Callable[[ProbabilityLevels], Any]) -> FloatArray:
+def _apply_to_levels(table: ScoreTable, compute: Callable[[ProbabilityLevels], Any]) -> FloatArray:
     """What is computed from the levels of each table of a stack; NaN for one without rows."""
     shape = table.positive.shape[:-1]
     out = np.full(shape, NAN)
@@ -45,17 +45,17 @@ def _of_levels(table: ScoreTable, compute: Callable[[ProbabilityLevels], Any]) -
 def _formula(compute: Callable[..., float]) -> Formula:
     @wraps(compute)
     def over_tables(table: ScoreTable, **parameters: Any) -> FloatArray:
-        return _of_levels(table, lambda levels: compute(levels, **parameters))
+        return _apply_to_levels(table, lambda levels: compute(levels, **parameters))
 
     return over_tables
 
 
-def _where(holds: Callable[[ProbabilityLevels, Mapping[str, Any]], bool]) -> Any:
+def _level_condition(holds: Callable[[ProbabilityLevels, Mapping[str, Any]], bool]) -> Any:
     """A condition on levels as one on tables."""
-    return lambda table, given: _of_levels(table, lambda levels: holds(levels, given)) == 1
+    return lambda table, given: _apply_to_levels(table, lambda levels: holds(levels, given)) == 1
 
 
-def registered(name: str, **traits: Any) -> Callable[[Callable[..., float]], Formula]:
+def register_formula(name: str, **traits: Any) -> Callable[[Callable[..., float]], Formula]:
     """Put a formula over levels into the catalogue."""
     reasons = {"no_rows": lambda s, _: s.total_positive + s.total_negative == 0}
     traits["undefined"] = reasons | traits.get("undefined", {})
@@ -68,22 +68,24 @@ def registered(name: str, **traits: Any) -> Callable[[Callable[..., float]], For
     return register
 
 
-def _by_width(table: ScoreTable, bins: int, **how: str) -> IntArray | None:
+def _equal_width_indices(table: ScoreTable, bins: int, **how: str) -> IntArray | None:
     """Bins of equal width, which what is drawn of the rows does not move."""
     return width_bin(table.scores, bins) if "equal-width" in how.values() else None
 
 
-error = partial(registered, higher_is_better=False, range=(0, 1), perfect=0.0, interval="pivotal")
+error = partial(
+    register_formula, higher_is_better=False, range=(0, 1), perfect=0.0, interval="pivotal"
+)
 
-ONE_CLASS = {"one_class": _where(lambda x, _: x.one_class)}
+ONE_CLASS = {"one_class": _level_condition(lambda x, _: x.one_class)}
 
 
-def _impossible(table: ScoreTable, given: Mapping[str, Any]) -> Any:
+def _n_impossible(table: ScoreTable, given: Mapping[str, Any]) -> Any:
     """How many rows have a class to which probability 0 was given, where the loss is that of logs;
     of weighted rows whether any has."""
     if not _is_log(given):
         return np.zeros(table.positive.shape[:-1], bool)
-    found = np.nan_to_num(_of_levels(table, _given_nothing))
+    found = np.nan_to_num(_apply_to_levels(table, _given_nothing))
     return found > 0 if table.weighted else found.astype(np.int64)
 
 
@@ -93,7 +95,7 @@ def _given_nothing(x: ProbabilityLevels) -> float:
     return float(x.positive[x.probability <= 0].sum() + of_negatives)
 
 
-IMPOSSIBLE = {"zero_probability": _impossible}
+IMPOSSIBLE = {"zero_probability": _n_impossible}
 
 
 def _is_log(given: Mapping[str, Any]) -> bool:
@@ -122,7 +124,7 @@ def _skill(x: ProbabilityLevels, loss: str) -> float:
 
 
 skill = partial(
-    registered,
+    register_formula,
     higher_is_better=True,
     range=(-inf, 1),
     perfect=1.0,
@@ -170,7 +172,7 @@ def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
     return max(_loss(x, loss) - _loss(x, loss, x.fitted), 0.0)
 
 
-@registered("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
+@register_formula("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
             interval="pivotal", reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Discrimination component of a loss: the reduction of the mean loss by the recalibrated
@@ -181,7 +183,7 @@ def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
     return max(_loss(x, loss, x.prevalence) - _loss(x, loss, x.fitted), 0.0)
 
 
-@registered("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)),
+@register_formula("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)),
             together=lambda s, loss: np.zeros(len(s.scores), np.int64))  # fmt: skip
 def uncertainty(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Uncertainty component of a loss: the mean loss of the best constant prediction, the
@@ -192,34 +194,34 @@ def uncertainty(x: ProbabilityLevels, loss: str = "Brier") -> float:
     return _loss(x, loss, x.prevalence)
 
 
-@error("reliability", together=_by_width, reference="Murphy 1973")
+@error("reliability", together=_equal_width_indices, reference="Murphy 1973")
 def reliability(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width") -> float:
     """Reliability by Murphy's decomposition: Σ w(p̄ − ȳ)² over bins, 0 at best.
 
     With ``binning='distinct'`` every probability is its own bin and Brier = reliability −
     resolution + uncertainty exactly; otherwise the variation within bins remains.
     """
-    b = _binned(x, bins, binning)
+    b = _bin_levels(x, bins, binning)
     return float(np.dot(b.total, np.square(b.probability - b.share))) / b.weight
 
 
-@registered("resolution", higher_is_better=True, range=(0, 0.25), interval="pivotal",
-            together=_by_width, reference="Murphy 1973")  # fmt: skip
+@register_formula("resolution", higher_is_better=True, range=(0, 0.25), interval="pivotal",
+            together=_equal_width_indices, reference="Murphy 1973")  # fmt: skip
 def resolution(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width") -> float:
     """Resolution by Murphy's decomposition: Σ w(ȳ − π)² over bins, π the prevalence."""
-    b = _binned(x, bins, binning)
+    b = _bin_levels(x, bins, binning)
     return float(np.dot(b.total, np.square(b.share - x.prevalence))) / b.weight
 
 
 # --- Calibration errors ---------------------------------------------------------------------------
 
 
-def _binned(x: ProbabilityLevels, bins: int, binning: str) -> ProbabilityLevels:
+def _bin_levels(x: ProbabilityLevels, bins: int, binning: str) -> ProbabilityLevels:
     """The levels by bin."""
-    return x if binning == "distinct" else x.gathered(beginnings(x, bins, binning))
+    return x if binning == "distinct" else x.gathered(bin_starts(x, bins, binning))
 
 
-def beginnings(
+def bin_starts(
     x: ProbabilityLevels, bins: int, binning: str = "equal-mass", estimator: str | None = None
 ) -> IntArray:
     """Where the bins begin."""
@@ -229,11 +231,11 @@ def beginnings(
     return {"equal-width": x.equal_width, "equal-mass": x.equal_mass}[how](bins)
 
 
-binned_error = partial(error, any_classes=True, binned=beginnings)
+binned_error = partial(error, any_classes=True, binned=bin_starts)
 
 
 @binned_error("ECE", aliases=("expected_calibration_error",), interval="mean_gap",
-       together=_by_width,
+       together=_equal_width_indices,
        reference="Naeini, Cooper and Hauskrecht 2015; sweep: Roelofs and others 2022")  # fmt: skip
 def expected_calibration_error(
     x: ProbabilityLevels, bins: int = 15, estimator: str = "equal-width"
@@ -247,17 +249,17 @@ def expected_calibration_error(
     of equal mass as there can be while their shares of positives ascend, whatever ``bins`` is.
     Bins of equal width are closed on the right: (0, 1/B], (1/B, 2/B], …, with 0 in the first.
     """
-    b = x.gathered(x.sweep()) if estimator == "sweep" else _binned(x, bins, estimator)
+    b = x.gathered(x.sweep()) if estimator == "sweep" else _bin_levels(x, bins, estimator)
     return float(np.dot(b.total, np.abs(b.probability - b.share))) / b.weight
 
 
-def _lonely(x: ProbabilityLevels, given: Mapping[str, Any]) -> bool:
-    return bool((_binned(x, given["bins"], "equal-mass").effective <= 1 + _HAIR).any())
+def _has_singleton_bin(x: ProbabilityLevels, given: Mapping[str, Any]) -> bool:
+    return bool((_bin_levels(x, given["bins"], "equal-mass").effective <= 1 + _HAIR).any())
 
 
 @binned_error("RMSCE", aliases=("root_mean_squared_calibration_error",),
        interval="root_mean_gap",
-       undefined={"one_row_in_a_bin": _where(_lonely)},
+       undefined={"one_row_in_a_bin": _level_condition(_has_singleton_bin)},
        reference="Kumar, Liang and Ma 2019")  # fmt: skip
 def root_mean_squared_calibration_error(x: ProbabilityLevels, bins: int = 15) -> float:
     """Root mean squared calibration error, debiased: the root of Σ w((p̄ − ȳ)² − ȳ(1 − ȳ)/(n − 1))
@@ -267,32 +269,36 @@ def root_mean_squared_calibration_error(x: ProbabilityLevels, bins: int = 15) ->
     and no mean of absolute errors as ECE is. Of weighted rows n is their effective number,
     (Σw)²/Σw². It is undefined where a bin holds one row.
     """
-    b = _binned(x, bins, "equal-mass")
+    b = _bin_levels(x, bins, "equal-mass")
     squares = np.square(b.probability - b.share) - b.share * (1 - b.share) / (b.effective - 1)
     return math.sqrt(max(float(np.dot(b.total, squares)) / b.weight, 0.0))
 
 
 @binned_error("MCE", aliases=("maximum_calibration_error",), interval="largest_gap",
-       together=_by_width,
+       together=_equal_width_indices,
        reference="Naeini, Cooper and Hauskrecht 2015")  # fmt: skip
 def maximum_calibration_error(
     x: ProbabilityLevels, bins: int = 15, binning: str = "equal-width"
 ) -> float:
     """Maximum calibration error: the largest |p̄ − ȳ| of a bin, however few rows it holds."""
-    b = _binned(x, bins, binning)
+    b = _bin_levels(x, bins, binning)
     return float(np.abs(b.probability - b.share).max())
 
 
 # --- Recalibration --------------------------------------------------------------------------------
 
 #: Why there is no most likely line; ``delta`` moves certain probabilities away from 0 and 1.
-CERTAIN = {"certain_probability": _where(lambda x, given: x.clipped(given["delta"]).certain)}
+CERTAIN = {
+    "certain_probability": _level_condition(lambda x, given: x.clipped(given["delta"]).certain)
+}
 #: The first reason is the only one, as a line of these is no question any more.
 ONE_CLASS_OF_LINE = {
-    "one_class": _where(lambda x, given: x.one_class and not x.clipped(given["delta"]).certain)
+    "one_class": _level_condition(
+        lambda x, given: x.one_class and not x.clipped(given["delta"]).certain
+    )
 }
 SEPARATED = {
-    "separated": _where(
+    "separated": _level_condition(
         lambda x, given: (
             given.get("slope") != "one"
             and not (x.one_class or x.clipped(given["delta"]).certain)
@@ -304,7 +310,7 @@ NO_LINE = CERTAIN | ONE_CLASS_OF_LINE | SEPARATED
 
 
 recalibrated = partial(
-    registered,
+    register_formula,
     higher_is_better=None,
     range=(-inf, inf),
     interval="recalibration",
@@ -345,7 +351,7 @@ def calibration_intercept(x: ProbabilityLevels, slope: str = "one", delta: float
 
 # --- Spiegelhalter's test -------------------------------------------------------------------------
 
-NO_VARIANCE = {"nothing_to_test": _where(lambda x, _: not _expected_variance(x) > 0)}
+NO_VARIANCE = {"nothing_to_test": _level_condition(lambda x, _: not _expected_variance(x) > 0)}
 
 
 def _expected_variance(x: ProbabilityLevels) -> float:
@@ -361,8 +367,8 @@ def _spiegelhalter(x: ProbabilityLevels) -> float:
     return float(np.dot(x.positive - x.total * p, 1 - 2 * p)) / math.sqrt(variance)
 
 
-@registered("Spiegelhalter-z", aliases=("spiegelhalter",), higher_is_better=None, any_classes=True,
-            range=(-inf, inf), undefined=NO_VARIANCE,
+@register_formula("Spiegelhalter-z", aliases=("spiegelhalter",), higher_is_better=None,
+            any_classes=True, range=(-inf, inf), undefined=NO_VARIANCE,
             reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_z(x: ProbabilityLevels) -> float:
     """Spiegelhalter's z: Σ(y − p)(1 − 2p)/√Σ(1 − 2p)²p(1 − p), standard normal if calibrated.
@@ -373,7 +379,7 @@ def spiegelhalter_z(x: ProbabilityLevels) -> float:
     return _spiegelhalter(x)
 
 
-@registered("Spiegelhalter-p", higher_is_better=None, any_classes=True, range=(0, 1),
+@register_formula("Spiegelhalter-p", higher_is_better=None, any_classes=True, range=(0, 1),
             undefined=NO_VARIANCE, interval="none", reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_p(x: ProbabilityLevels) -> float:
     """P-value of Spiegelhalter's test: the probability of a |z| at least as large under
@@ -400,10 +406,12 @@ def _hosmer_lemeshow(x: ProbabilityLevels, groups: int) -> float:
 
 
 hosmer_lemeshow = partial(
-    registered, interval="none", reference="Hosmer and Lemeshow 1980",
+    register_formula, interval="none", reference="Hosmer and Lemeshow 1980",
     undefined={
-        "certain_group": _where(lambda x, given: math.isnan(_hosmer_lemeshow(x, given["groups"]))),
-        "too_few_groups": _where(
+        "certain_group": _level_condition(
+            lambda x, given: math.isnan(_hosmer_lemeshow(x, given["groups"]))
+        ),
+        "too_few_groups": _level_condition(
             lambda x, given: _degrees(x, given["groups"], fitted=given.get("fitted", False)) < 1
         ),
     },

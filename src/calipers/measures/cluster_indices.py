@@ -86,7 +86,7 @@ _SEVERAL = {"one_cluster": lambda m, _: (m.total > 0) & (m.number < 2)} | _NO_RO
     interval="total",
     undefined=_NO_ROWS,
 )
-def within(m: ClusterMoments) -> FloatArray:
+def within_sum_squares(m: ClusterMoments) -> FloatArray:
     """Within-cluster sum of squares W (inertia). It decreases with the number of clusters."""
     return np.where(m.total > 0, m.within, np.nan)
 

@@ -33,11 +33,11 @@ _quantile = partial(
 )
 
 
-def _of_row(truth: FloatArray, cost: FloatArray) -> FloatArray:
+def _row_cost(truth: FloatArray, cost: FloatArray) -> FloatArray:
     return cost
 
 
-@_cost("cost-mean", aliases=("mean_cost", "average_cost"), rows=_of_row)
+@_cost("cost-mean", aliases=("mean_cost", "average_cost"), rows=_row_cost)
 def mean_cost(m: Moments) -> FloatArray:
     """Mean cost per row or topic."""
     return np.asarray(m.mean)
@@ -61,7 +61,7 @@ def percentile_cost(rows: NumericRows, percentile: float = 95) -> FloatArray:
     return rows.by_error.quantile(rows.weight, percentile / 100)
 
 
-@_cost("cost-total", aliases=("total_cost",), rows=_of_row, interval="none")
+@_cost("cost-total", aliases=("total_cost",), rows=_row_cost, interval="none")
 def total_cost(m: Moments) -> FloatArray:
     """Total cost: the sum over these rows, or the one number that is given for a system, such as
     the bytes of an index. Nothing is estimated, so that it has no interval."""

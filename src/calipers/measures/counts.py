@@ -31,27 +31,27 @@ ONE_CLASS = {"one_class": lambda c, _: (c.truth > 0).sum(axis=-1) < 2}
 ONE_PREDICTION = {"one_prediction": lambda c, _: (c.prediction > 0).sum(axis=-1) < 2}
 
 
-def _occurring(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
+def _present_mask(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
     """Which classes there are: both of two; of more, those in truth or prediction."""
     return np.asarray((c.truth + c.prediction > 0) | (c.classes == 2))
 
 
-def _nowhere(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
+def _empty_mask(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
     return np.zeros(c.total.shape, bool)
 
 
 EMPTY_CLASS = {
-    "no_positive": lambda c, _: c.positive == 0 if c.classes == 2 else _nowhere(c),
-    "no_negative": lambda c, _: c.negative == 0 if c.classes == 2 else _nowhere(c),
+    "no_positive": lambda c, _: c.positive == 0 if c.classes == 2 else _empty_mask(c),
+    "no_negative": lambda c, _: c.negative == 0 if c.classes == 2 else _empty_mask(c),
     "class_without_rows": lambda c, _: (
-        (_occurring(c) & (c.truth == 0)).any(axis=-1) if c.classes > 2 else _nowhere(c)
+        (_present_mask(c) & (c.truth == 0)).any(axis=-1) if c.classes > 2 else _empty_mask(c)
     ),
     "no_rows": lambda c, _: c.total == 0,
 }
 
 #: That the matrix is of one class, which no system could tell from another.
 NO_OTHER_CLASS = {"one_class": lambda c, _: np.full(c.total.shape, c.classes < 2)}
-SINGLE_CLASS = {"one_class": lambda c, _: _occurring(c).sum(axis=-1) < 2}
+SINGLE_CLASS = {"one_class": lambda c, _: _present_mask(c).sum(axis=-1) < 2}
 
 
 @count("TP", aliases=("true_positives",))
@@ -235,14 +235,14 @@ def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     """Balanced accuracy, the mean recall of the classes: (recall + specificity) / 2 for two
     classes, macro-recall for more.
     """
-    occurs = _occurring(c)
+    occurs = _present_mask(c)
     share = c.hits / c.truth
     return np.asarray(np.where(occurs, share, 0.0).sum(axis=-1) / occurs.sum(axis=-1))
 
 
 def beyond_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
     """What a balanced accuracy is between that of a constant answer and 1."""
-    chance = 1 / _occurring(c).sum(axis=-1)
+    chance = 1 / _present_mask(c).sum(axis=-1)
     return np.asarray((balanced - chance) / (1 - chance))
 
 
@@ -261,12 +261,12 @@ def adjusted_balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     return beyond_chance(balanced_accuracy(c), c)
 
 
-def alpha_of(beta: float, alpha: float | None = None) -> float:
+def precision_weight(beta: float, alpha: float | None = None) -> float:
     """How much precision counts for in F_β, as van Rijsbergen writes it: 1 / (1 + β²)."""
     return 1 / (1 + beta**2) if alpha is None else alpha
 
 
-def part(share: float | FloatArray, number: FloatArray) -> FloatArray:
+def weighted_term(share: float | FloatArray, number: FloatArray) -> FloatArray:
     """A share of a number, which may be infinite where the share is 0."""
     some = np.not_equal(share, 0)
     out = np.zeros(np.broadcast_shapes(np.shape(share), np.shape(number)))
@@ -297,8 +297,8 @@ def f_measure(
     ``alpha`` it is 1 / (α/precision + (1 − α)/recall), that is β² = (1 − α)/α. At β = ∞ it is
     recall.
     """
-    share = alpha_of(beta, alpha)
-    value = c.tp / (c.tp + part(1 - share, c.fn) + part(share, c.fp))
+    share = precision_weight(beta, alpha)
+    value = c.tp / (c.tp + weighted_term(1 - share, c.fn) + weighted_term(share, c.fp))
     # At β = 0 (or α = 0) nothing found is 0/0; the limit is 0, as for every other β.
     return np.where((c.tp == 0) & (c.fp + c.fn > 0), 0.0, value)
 
@@ -443,14 +443,16 @@ def g_mean(c: ConfusionMatrix) -> FloatArray:
     aliases=("PPV@prevalence",),
     at="prevalence",
     undefined=BOTH_CLASSES
-    | {"nothing_predicted_positive": lambda c, p: _called(c, p["prevalence"]) == 0},
+    | {
+        "nothing_predicted_positive": lambda c, p: _predicted_positive_rate(c, p["prevalence"]) == 0
+    },
 )
 def precision_at_prevalence(c: ConfusionMatrix, prevalence: float) -> FloatArray:
     """Precision (PPV) at prevalence π, by Bayes' rule: recall·π / (recall·π + FPR·(1 − π))."""
-    return recall(c) * prevalence / _called(c, prevalence)
+    return recall(c) * prevalence / _predicted_positive_rate(c, prevalence)
 
 
-def _called(c: ConfusionMatrix, prevalence: float) -> FloatArray:
+def _predicted_positive_rate(c: ConfusionMatrix, prevalence: float) -> FloatArray:
     """The share that is predicted positive there."""
     return recall(c) * prevalence + false_positive_rate(c) * (1 - prevalence)
 
@@ -459,16 +461,18 @@ def _called(c: ConfusionMatrix, prevalence: float) -> FloatArray:
     "NPV@prevalence",
     at="prevalence",
     undefined=BOTH_CLASSES
-    | {"nothing_predicted_negative": lambda c, p: _passed(c, p["prevalence"]) == 0},
+    | {
+        "nothing_predicted_negative": lambda c, p: _predicted_negative_rate(c, p["prevalence"]) == 0
+    },
 )
 def npv_at_prevalence(c: ConfusionMatrix, prevalence: float) -> FloatArray:
     """Negative predictive value at prevalence π, by Bayes' rule: specificity·(1 − π) /
     (specificity·(1 − π) + FNR·π).
     """
-    return specificity(c) * (1 - prevalence) / _passed(c, prevalence)
+    return specificity(c) * (1 - prevalence) / _predicted_negative_rate(c, prevalence)
 
 
-def _passed(c: ConfusionMatrix, prevalence: float) -> FloatArray:
+def _predicted_negative_rate(c: ConfusionMatrix, prevalence: float) -> FloatArray:
     """The share that is predicted negative there."""
     return specificity(c) * (1 - prevalence) + false_negative_rate(c) * prevalence
 

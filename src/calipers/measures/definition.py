@@ -27,7 +27,7 @@ from calipers.measures.averages import (
     weights_by_class,
 )
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.families import FAMILIES, task_of
+from calipers.measures.families import FAMILIES, get_task
 from calipers.measures.parameters import (
     PARAMETERS,
     check_combination,
@@ -35,7 +35,7 @@ from calipers.measures.parameters import (
     format_literal,
     format_number,
     format_request,
-    frozen,
+    freeze,
 )
 from calipers.measures.ties import VIEWS, average_over_ties, check_ties, too_many_orders
 from calipers.measures.undefined_reasons import EMPTY_MARGIN, REASONS
@@ -176,7 +176,7 @@ class Definition:
     @property
     def task(self) -> str | None:
         """The task whose systems it measures; None outside of the catalogue."""
-        return task_of(self.family)
+        return get_task(self.family)
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ class Definition:
             takes = ", ".join(self.parameters) or "none"
             said = f"has no parameter {unknown[0]!r}; its parameters: {takes}"
             raise UnknownMeasureError(f"{self.name} {said}")
-        bound = {**self.parameters, **{k: frozen(v) for k, v in values.items()}}
+        bound = {**self.parameters, **{k: freeze(v) for k, v in values.items()}}
         for name, value in bound.items():
             if value is inspect.Parameter.empty:
                 as_in = format_request(self.name, name, self.at, self.infix)
@@ -465,9 +465,9 @@ class Measure:
 
     def scorer(self, positive: Any = None) -> Any:
         """What ``scoring=`` of scikit-learn takes: see :class:`calipers.evaluate.scorer.Scorer`."""
-        from calipers.evaluate.scorer import scorer_of
+        from calipers.evaluate.scorer import make_scorer
 
-        return scorer_of(self, positive)
+        return make_scorer(self, positive)
 
 
 def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:

@@ -51,7 +51,7 @@ class Family:
         )
 
 
-def _own(name: str, reads: str, home: str, **more: Any) -> Family:
+def _make_family(name: str, reads: str, home: str, **more: Any) -> Family:
     return Family(name=name, reads=reads, home=f"calipers.measures.{home}", **more)
 
 
@@ -61,30 +61,30 @@ def _own(name: str, reads: str, home: str, **more: Any) -> Family:
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        _own("counts", "labels", "counts", of_classes=True),
-        _own("scores", "scores", "scores", of_classes=True),
-        _own("probabilities", "probabilities", "probabilities", of_classes=True),
-        _own("calibration", "probabilities", "calibration", of_classes=True),
-        _own("ranks", "ranks", "top_k"),
-        _own("soft", "distributions", "soft_labels"),
-        _own("multilabel", "sets", "multilabel"),
-        _own("label-ranks", "scores", "multilabel"),
-        _own("retrieval", "rankings", "retrieval.judged_fraction"),
-        _own("groups", "rankings", "retrieval.assessor_groups"),
-        _own("diversity", "rankings", "retrieval.diversity"),
-        _own("preferences", "rankings", "retrieval.preferences"),
-        _own("sampled", "rankings", "retrieval.sampled"),
-        _own("regression", "numbers", "regression", part="output"),
-        _own("fit", "numbers", "goodness_of_fit", part="output"),
-        _own("order", "numbers", "rank_measures", part="output"),
-        _own("quantiles", "quantiles", "quantiles"),
-        _own("partitions", "partitions", "partitions"),
-        _own("silhouettes", "distances", "cluster_indices", part="cluster"),
-        _own("dispersion", "points", "cluster_indices"),
-        _own("separations", "pairs", "cluster_indices"),
-        _own("agreement", "ratings", "rater_agreement"),
-        _own("costs", "costs", "costs", part="cost"),
-        _own("cost-quantiles", "costs", "costs", part="cost"),
+        _make_family("counts", "labels", "counts", of_classes=True),
+        _make_family("scores", "scores", "scores", of_classes=True),
+        _make_family("probabilities", "probabilities", "probabilities", of_classes=True),
+        _make_family("calibration", "probabilities", "calibration", of_classes=True),
+        _make_family("ranks", "ranks", "top_k"),
+        _make_family("soft", "distributions", "soft_labels"),
+        _make_family("multilabel", "sets", "multilabel"),
+        _make_family("label-ranks", "scores", "multilabel"),
+        _make_family("retrieval", "rankings", "retrieval.judged_fraction"),
+        _make_family("groups", "rankings", "retrieval.assessor_groups"),
+        _make_family("diversity", "rankings", "retrieval.diversity"),
+        _make_family("preferences", "rankings", "retrieval.preferences"),
+        _make_family("sampled", "rankings", "retrieval.sampled"),
+        _make_family("regression", "numbers", "regression", part="output"),
+        _make_family("fit", "numbers", "goodness_of_fit", part="output"),
+        _make_family("order", "numbers", "rank_measures", part="output"),
+        _make_family("quantiles", "quantiles", "quantiles"),
+        _make_family("partitions", "partitions", "partitions"),
+        _make_family("silhouettes", "distances", "cluster_indices", part="cluster"),
+        _make_family("dispersion", "points", "cluster_indices"),
+        _make_family("separations", "pairs", "cluster_indices"),
+        _make_family("agreement", "ratings", "rater_agreement"),
+        _make_family("costs", "costs", "costs", part="cost"),
+        _make_family("cost-quantiles", "costs", "costs", part="cost"),
     )
 }
 
@@ -126,9 +126,9 @@ def _add(task: str, families: tuple[Family, ...]) -> None:
         if not isinstance(family, Family):
             raise TypeError(f"a family is {family!r}, expected Family(name=…, reads=…)")
         known = FAMILIES.get(family.name)
-        if known is not None and (known != family or task_of(family.name) != task):
+        if known is not None and (known != family or get_task(family.name) != task):
             raise NameTakenError(
-                f"{family.name!r} is taken: it is a family of {task_of(family.name)} that reads "
+                f"{family.name!r} is taken: it is a family of {get_task(family.name)} that reads "
                 f"{known.reads}"
             )
     FAMILIES.update((family.name, family) for family in families)
@@ -136,7 +136,7 @@ def _add(task: str, families: tuple[Family, ...]) -> None:
     TASKS[task] = tuple(dict.fromkeys((*TASKS.get(task, ()), *names)))
 
 
-def task_of(family: str) -> str | None:
+def get_task(family: str) -> str | None:
     """The task whose systems a family measures."""
     return next((task for task, families in TASKS.items() if family in families), None)
 

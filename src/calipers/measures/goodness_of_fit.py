@@ -38,7 +38,7 @@ def clip_correlation(value: FloatArray) -> FloatArray:
     return np.clip(value, -1.0, 1.0)
 
 
-def _effective(m: NumericMoments) -> FloatArray:
+def _effective_n(m: NumericMoments) -> FloatArray:
     """Kish's number of rows, which scaled weights leave as it is."""
     return np.square(m.weight) / np.maximum(m.squares, 1e-300)
 
@@ -59,7 +59,7 @@ def r_squared(m: NumericMoments) -> FloatArray:
     | _CONSTANT_TRUTH
     | {
         "too_few_for_predictors": lambda m, given: (
-            _effective(m) <= (given["predictors"] + 1) * (1 + 1e-9)
+            _effective_n(m) <= (given["predictors"] + 1) * (1 + 1e-9)
         )
     },
 )
@@ -69,7 +69,7 @@ def adjusted_r_squared(m: NumericMoments, predictors: int) -> FloatArray:
     number, (Σw)²/Σw².
 
     Source: Theil 1961."""
-    n = _effective(m)
+    n = _effective_n(m)
     return np.asarray(1 - m.squared_error / m.of_truth * (n - 1) / (n - predictors - 1))
 
 

@@ -96,7 +96,7 @@ def value_bounds(
         for i, (measure, rule) in enumerate(zip(measures, rules, strict=True)):
             if rule is not None:
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    low[i, topics], high[i, topics] = _around(block, measure, rule)
+                    low[i, topics], high[i, topics] = _widen_to_value(block, measure, rule)
     return [
         None if rule is None else ValueBounds(low[i], high[i], rule.kind)
         for i, rule in enumerate(rules)
@@ -130,12 +130,12 @@ def mean_bounds(
         )
     counted = zero or summary == "sum"
     absent = np.isnan(values)
-    least = _least(absent, low, nothing if counted else None, summary, weight)
-    most = -_least(absent, -high, -nothing if counted else None, summary, weight)
+    least = _minimum_mean(absent, low, nothing if counted else None, summary, weight)
+    most = -_minimum_mean(absent, -high, -nothing if counted else None, summary, weight)
     return (float(np.exp(least)), float(np.exp(most))) if summary == "geometric" else (least, most)
 
 
-def _least(
+def _minimum_mean(
     absent: npt.NDArray[np.bool_],
     end: FloatArray,
     as_absent: float | None,
@@ -171,7 +171,7 @@ def _blocks(retrieved: IntArray) -> Iterator[IntArray]:
         start = end
 
 
-def _around(block: TopicBlock, measure: Measure, rule: BoundRule) -> Ends:
+def _widen_to_value(block: TopicBlock, measure: Measure, rule: BoundRule) -> Ends:
     """What the rule finds, which rounding must not keep from holding the value itself."""
     low, high = rule.ends(block, measure)
     value = measure.apply(block.ranking)
@@ -333,7 +333,7 @@ def find_bound_rule(measure: Measure, highest: int) -> BoundRule | None:
     return rule if not rule.graded or _growing_gains(measure, highest) else None
 
 
-def _growing(block: TopicBlock, measure: Measure) -> Ends:
+def _monotone_bounds(block: TopicBlock, measure: Measure) -> Ends:
     """A measure that looks at what was retrieved, and that no document of a higher grade lowers:
     it is least with all unknown documents not relevant, and largest with all of the highest grade.
     """
@@ -346,7 +346,7 @@ def _growing(block: TopicBlock, measure: Measure) -> Ends:
     return measure.apply(block.ranking), measure.apply(best)
 
 
-def _sharing(block: TopicBlock, measure: Measure) -> Ends:
+def _recall_bounds(block: TopicBlock, measure: Measure) -> Ends:
     """A measure that rises with every relevant document that was retrieved (within the cutoff), and
     falls with every other: its ends have all of the one kind and none of the other.
 
@@ -385,10 +385,12 @@ def _average_precision(block: TopicBlock, measure: Measure) -> Ends:
     now = (part * seen.hits).sum(axis=1)[:, None]
     gain = seen.unknown * ((seen.hits + seen.topmost) / seen.rank + reverse_cumsum(part) - part)
     nowhere = np.zeros_like(seen.outside)
-    best = share(_with_none(np.cumsum(gain, axis=1)) + now, _with_none(seen.topmost), nowhere)
+    best = share(_prepend_zero(np.cumsum(gain, axis=1)) + now, _prepend_zero(seen.topmost), nowhere)
     part = (seen.hit | seen.unknown) / seen.rank
     gain = seen.unknown * ((seen.hits + 1) / seen.rank + reverse_cumsum(part) - part)
-    worst = share(_with_none(reverse_cumsum(gain)) + now, _with_none(seen.bottommost), seen.outside)
+    worst = share(
+        _prepend_zero(reverse_cumsum(gain)) + now, _prepend_zero(seen.bottommost), seen.outside
+    )
     only_elsewhere = share(now, np.zeros_like(now), seen.outside)[:, 0]
     return (
         np.fmin.reduce(worst, axis=1),
@@ -396,7 +398,7 @@ def _average_precision(block: TopicBlock, measure: Measure) -> Ends:
     )
 
 
-def _interpolated(block: TopicBlock, measure: Measure) -> Ends:
+def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Ends:
     """High end: the precision at each rank with all unknown documents down to it relevant and no
     others, where that is enough for the recall, since one more of them asks for one more at most.
 
@@ -432,7 +434,9 @@ def _eleven_points(block: TopicBlock, measure: Measure) -> Ends:
     p = measure.parameters
     point = {"rel": p["rel"], "rule": p["rule"]}
     each = [
-        _interpolated(block, definition_of("retrieval", "IPrec").bind({**point, "recall": recall}))
+        _interpolated_precision_bounds(
+            block, definition_of("retrieval", "IPrec").bind({**point, "recall": recall})
+        )
         for recall in p["recalls"]
     ]
     low, high = (np.mean([ends[i] for ends in each], axis=0) for i in (0, 1))
@@ -546,7 +550,10 @@ def _ndcg(block: TopicBlock, measure: Measure) -> Ends:
         (d * best(c) for t, d, c in zip(levels, step, count, strict=True) if t > block.top),
         np.zeros(len(r)),
     )
-    topmost, running = _with_none(seen.topmost), _with_none(np.cumsum(seen.unknown * discount, 1))
+    topmost, running = (
+        _prepend_zero(seen.topmost),
+        _prepend_zero(np.cumsum(seen.unknown * discount, 1)),
+    )
     high = np.full(len(r), np.nan)
     rows = np.arange(len(r))
     while len(rows):
@@ -562,15 +569,15 @@ def _ndcg(block: TopicBlock, measure: Measure) -> Ends:
         better = ~np.isnan(value) & ~(value <= high[rows])
         rows = rows[better]
         high[rows] = value[better]
-    running = _with_none(reverse_cumsum(seen.unknown * discount))
-    n = _with_none(seen.bottommost) + np.where(np.isfinite(outside), outside, 0.0)[:, None]
+    running = _prepend_zero(reverse_cumsum(seen.unknown * discount))
+    n = _prepend_zero(seen.bottommost) + np.where(np.isfinite(outside), outside, 0.0)[:, None]
     below = sum((d * best(c[:, None] + n) for d, c in open_steps), fixed[:, None])
     low = ratio(gained[:, None] + sum(d for d, _ in open_steps) * running, below)
     low = np.where(np.isinf(outside), 0.0, np.fmin.reduce(low, axis=1))
     return low, np.where(np.isnan(high) & (outside > 0), 0.0, high)
 
 
-def _with_none(running: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _prepend_zero(running: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Running sums with that of no document in front."""
     return np.hstack([np.zeros((len(running), 1)), running])
 
@@ -581,13 +588,13 @@ def _with_none(running: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _gains(measure: Measure, grades: IntArray) -> FloatArray:
     """The gains of grades."""
     p = measure.parameters
-    return gains.gain_of(grades, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
+    return gains.grade_gain(grades, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
 
 
 def _discounts(measure: Measure, ranks: IntArray) -> FloatArray:
     """The discounts of ranks."""
     p = measure.parameters
-    return gains.discount_of(ranks, None, p["dcg"], p["base"])
+    return gains.rank_discount(ranks, None, p["dcg"], p["base"])
 
 
 def _steps(measure: Measure, grades: IntArray) -> tuple[IntArray, FloatArray]:
@@ -615,22 +622,25 @@ _DCG = frozenset({"cutoff", "dcg", "gains", "min_grade", "base"})
 _SCALE = frozenset({"cutoff", "max_grade"})
 
 _RULES = {
-    **{name: BoundRule(_growing, _TOP) for name in ("P", "RR", "Success", "SetP", "NumRelRet")},
-    **{name: BoundRule(_growing, _SCALE) for name in ("nCG", "SDCG", "ERR")},
-    **{name: BoundRule(_growing, _DCG, graded=True) for name in ("CG", "DCG")},
-    **{name: BoundRule(_sharing, _TOP) for name in ("R", "RelP", "SetR", "SetRelP", "SetAP")},
+    **{
+        name: BoundRule(_monotone_bounds, _TOP)
+        for name in ("P", "RR", "Success", "SetP", "NumRelRet")
+    },
+    **{name: BoundRule(_monotone_bounds, _SCALE) for name in ("nCG", "SDCG", "ERR")},
+    **{name: BoundRule(_monotone_bounds, _DCG, graded=True) for name in ("CG", "DCG")},
+    **{name: BoundRule(_recall_bounds, _TOP) for name in ("R", "RelP", "SetR", "SetRelP", "SetAP")},
     "RBP": BoundRule(
-        _growing,
+        _monotone_bounds,
         _TOP | {"p", "gain", "gains", "max_grade"},
         unless=frozenset({"topic-max"}),
         graded=True,
     ),
-    "F": BoundRule(_sharing, _TOP | {"beta", "alpha"}),
-    "SetF": BoundRule(_sharing, _SET | {"beta", "alpha"}),
-    "SetJaccard": BoundRule(_sharing, _SET),
+    "F": BoundRule(_recall_bounds, _TOP | {"beta", "alpha"}),
+    "SetF": BoundRule(_recall_bounds, _SET | {"beta", "alpha"}),
+    "SetJaccard": BoundRule(_recall_bounds, _SET),
     "AP": BoundRule(_average_precision, _TOP | {"denominator"}),
     "gm-AP": BoundRule(_average_precision, _SET),
-    "IPrec": BoundRule(_interpolated, _SET | {"recall", "rule"}),
+    "IPrec": BoundRule(_interpolated_precision_bounds, _SET | {"recall", "rule"}),
     "11pt-avg": BoundRule(_eleven_points, _SET | {"recalls", "rule"}, "bound"),
     "Rprec": BoundRule(_r_precision, _SET),
     "Bpref": BoundRule(_bpref, _SET, "bound"),

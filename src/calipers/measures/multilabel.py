@@ -33,14 +33,14 @@ example = partial(
 )
 
 
-def _both(truth: Sets, predicted: Sets) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _intersection_sizes(truth: Sets, predicted: Sets) -> tuple[FloatArray, FloatArray, FloatArray]:
     """|Y ∩ Z|, |Y| and |Z| of each row."""
     y, z = (np.asarray(sets, bool) for sets in (truth, predicted))
     both, true, called = (sets.sum(axis=1, dtype=np.float64) for sets in (y & z, y, z))
     return both, true, called
 
 
-def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
+def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
     """A share of nothing is NaN."""
     return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
 
@@ -93,15 +93,15 @@ def hamming_loss(truth: Sets, predicted: Sets) -> FloatArray:
 @example("example-precision", aliases=("precision_samples",))
 def example_precision(truth: Sets, predicted: Sets) -> FloatArray:
     """Example-based precision: mean of |Y ∩ Z| / |Z| over the rows that have a label predicted."""
-    both, _, z = _both(truth, predicted)
-    return _share(both, z)
+    both, _, z = _intersection_sizes(truth, predicted)
+    return _ratio(both, z)
 
 
 @example("example-recall", aliases=("recall_samples",))
 def example_recall(truth: Sets, predicted: Sets) -> FloatArray:
     """Example-based recall: mean of |Y ∩ Z| / |Y| over the rows that have a label."""
-    both, y, _ = _both(truth, predicted)
-    return _share(both, y)
+    both, y, _ = _intersection_sizes(truth, predicted)
+    return _ratio(both, y)
 
 
 @example("example-F1", aliases=("f1_samples",))
@@ -109,8 +109,8 @@ def example_f1(truth: Sets, predicted: Sets) -> FloatArray:
     """Example-based F1: mean of 2|Y ∩ Z| / (|Y| + |Z|) over the rows with a label, true or
     predicted.
     """
-    both, y, z = _both(truth, predicted)
-    return _share(2 * both, y + z)
+    both, y, z = _intersection_sizes(truth, predicted)
+    return _ratio(2 * both, y + z)
 
 
 @example("example-Jaccard", aliases=("jaccard_samples",))
@@ -118,8 +118,8 @@ def example_jaccard(truth: Sets, predicted: Sets) -> FloatArray:
     """Example-based Jaccard index: mean of |Y ∩ Z| / |Y ∪ Z| over the rows with a label, true or
     predicted.
     """
-    both, y, z = _both(truth, predicted)
-    return _share(both, y + z - both)
+    both, y, z = _intersection_sizes(truth, predicted)
+    return _ratio(both, y + z - both)
 
 
 # --- The order of the labels of a row -------------------------------------------------------------
@@ -148,7 +148,7 @@ def _depths(truth: Sets, score: Sets) -> tuple[FloatArray, FloatArray, FloatArra
     return ends + 1.0, found.astype(np.float64), true.astype(np.float64)
 
 
-def _by_row(
+def _map_rows(
     truth: Sets, score: Sets, value: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 ) -> FloatArray:
     """A value of the ranks of each row, some rows at a time."""
@@ -174,7 +174,9 @@ def label_ranking_average_precision(truth: Sets, score: Sets) -> FloatArray:
     A row without labels has no value. Labels of equal score all take the lowest of their ranks, as
     in scikit-learn.
     """
-    return _by_row(truth, score, lambda rank, found, y: _share((y * found / rank).sum(1), y.sum(1)))
+    return _map_rows(
+        truth, score, lambda rank, found, y: _ratio((y * found / rank).sum(1), y.sum(1))
+    )
 
 
 @ranking(
@@ -191,7 +193,7 @@ def coverage_error(truth: Sets, score: Sets) -> FloatArray:
     The best value is the mean number of labels of a row. A row without labels needs none; labels of
     equal score are taken together. As in scikit-learn, this is one more than in the work named.
     """
-    return _by_row(truth, score, lambda rank, _, y: np.asarray((rank * y).max(axis=1)))
+    return _map_rows(truth, score, lambda rank, _, y: np.asarray((rank * y).max(axis=1)))
 
 
 @ranking(
@@ -212,6 +214,6 @@ def ranking_loss(truth: Sets, score: Sets) -> FloatArray:
 
     def of(rank: FloatArray, found: FloatArray, y: FloatArray) -> FloatArray:
         true = y.sum(axis=1)
-        return _share((y * (rank - found)).sum(axis=1), true * (y.shape[1] - true))
+        return _ratio((y * (rank - found)).sum(axis=1), true * (y.shape[1] - true))
 
-    return _by_row(truth, score, of)
+    return _map_rows(truth, score, of)

@@ -84,18 +84,20 @@ def parse(
     families = find_families(family)
     load(families)
     try:
-        return _parsed(text, families, defaults, _unknown)
+        return _parse_name(text, families, defaults, _unknown_message)
     except UnknownMeasureError:
         # A name that is known as it is spelled lacks a parameter, or has one too many.
         measure = (
-            None if matching_definitions(text, families) else _in_words(text, families, defaults)
+            None
+            if matching_definitions(text, families)
+            else _parse_phrase(text, families, defaults)
         )
         if measure is None:
             raise
         return measure
 
 
-def _in_words(
+def _parse_phrase(
     text: str, families: Sequence[str], defaults: Mapping[str, Any] | None
 ) -> Measure | None:
     """The measure that a text means which is no name as it is spelled; None where there is none.
@@ -107,11 +109,11 @@ def _in_words(
     """
     from calipers.measures import phrases  # of use to few, and its index takes its time
 
-    pair = phrases.sides(text)
+    pair = phrases.split_aliases(text)
     if pair:
-        return _in_both(text, pair, families, defaults)
-    if _instead(text, families) is not None:
-        raise UnknownMeasureError(_unknown(text, families))
+        return _parse_name_pair(text, pair, families, defaults)
+    if _alternative_hint(text, families) is not None:
+        raise UnknownMeasureError(_unknown_message(text, families))
     of_topics = phrases.macro_of_topics(text, families)
     if of_topics is not None:
         with contextlib.suppress(UnknownMeasureError):
@@ -123,22 +125,22 @@ def _in_words(
     ways = phrases.spelled_out(text, families)
     for way in ways:
         try:
-            made.setdefault(_parsed(way, families, defaults, _unknown))
+            made.setdefault(_parse_name(way, families, defaults, _unknown_message))
         except UnknownMeasureError as error:
             told = told or str(error).removeprefix(f"{way!r}: ")
     if len(ways) > 1 and len(made) != 1:
         senses = dict.fromkeys(d for way in ways for d in matching_definitions(way, families)[:1])
-        raise UnknownMeasureError(_one_of(text, [*senses]))
+        raise UnknownMeasureError(_ambiguity_message(text, [*senses]))
     if made:
         return next(iter(made))
     if told:
         raise UnknownMeasureError(f"{text!r}: {told}")
     if _NAME.match(text.strip()) or any(mark in text for mark in "[]()") or not text.strip():
         return None
-    raise UnknownMeasureError(_unknown(text, families))
+    raise UnknownMeasureError(_unknown_message(text, families))
 
 
-def _in_both(
+def _parse_name_pair(
     text: str, pair: Sequence[str], families: Sequence[str], defaults: Mapping[str, Any] | None
 ) -> Measure:
     """The measure of a name with others in parentheses, which have to be its own."""
@@ -159,7 +161,7 @@ def senses(text: str, families: Sequence[str]) -> list[Definition]:
     load(families)
     found = dict.fromkeys(matching_definitions(text, families))
     if not found:
-        pair, of_topics = phrases.sides(text), phrases.macro_of_topics(text, families)
+        pair, of_topics = phrases.split_aliases(text), phrases.macro_of_topics(text, families)
         if pair:
             found = dict.fromkeys(senses(pair[0], families))
         ways = [*phrases.spelled_out(text, families), *([of_topics] if of_topics else [])]
@@ -168,7 +170,7 @@ def senses(text: str, families: Sequence[str]) -> list[Definition]:
     return list(found)
 
 
-def _one_of(text: str, senses: Sequence[Definition]) -> str:
+def _ambiguity_message(text: str, senses: Sequence[Definition]) -> str:
     """That a name has several meanings, and how to ask for each."""
     tasks = dict.fromkeys(d.task for d in senses)
     of = {d: f" of {d.task}" if len(tasks) > 1 else "" for d in senses}
@@ -181,7 +183,7 @@ def _begun_small(title: str) -> str:
     return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
-def _parsed(
+def _parse_name(
     text: str,
     families: Sequence[str],
     defaults: Mapping[str, Any] | None,
@@ -191,7 +193,7 @@ def _parsed(
     viewed = _view(text, families)
     if viewed is not None:
         bare, view = viewed
-        made = _parsed(bare, _viewed_in(families, view), defaults, unknown)
+        made = _parse_name(bare, _families_with_view(families, view), defaults, unknown)
         if view.get("average") in PAIRWISE and made.reads != "scores":
             raise UnknownMeasureError(f"{text!r}: {made} is no measure of scores, as of pairs are")
         if view.get("average") == BY_VARIANCE and made.interval != "fit":
@@ -200,12 +202,12 @@ def _parsed(
             )
         _check_weights(text, made, view)
         return replace(made, **view)
-    name, readings, values = _readings(text, families)
+    name, readings, values = _interpretations(text, families)
     if not readings:
         if plugins.load("calipers.measures"):
-            return _parsed(text, families, defaults, unknown)
+            return _parse_name(text, families, defaults, unknown)
         raise UnknownMeasureError(unknown(text, families))
-    definition, written = _chosen(text, name, readings, values, defaults, alone=True)
+    definition, written = _select_interpretation(text, name, readings, values, defaults, alone=True)
     for place, number in written.items():
         parameter = getattr(definition, place)
         if parameter is None or parameter not in definition.parameters:
@@ -248,12 +250,12 @@ def deduplicate(asked: Iterable[Measure]) -> list[Measure]:
     for measure in asked:
         names.setdefault(measure, {})[measure.alias or measure.definition.name] = None
     return [
-        measure if list(own) == [measure.definition.name] else _called(measure, own)
+        measure if list(own) == [measure.definition.name] else _set_alias(measure, own)
         for measure, own in names.items()
     ]
 
 
-def _called(measure: Measure, names: Iterable[str]) -> Measure:
+def _set_alias(measure: Measure, names: Iterable[str]) -> Measure:
     return replace(measure, alias=BETWEEN.join(names))
 
 
@@ -265,7 +267,7 @@ def parse_by_task(
     :func:`parse`."""
     in_words = []
     for task in sorted(TASKS, key=lambda task: task != first):
-        if task == first or _is_spelled(text, TASKS[task]):
+        if task == first or _is_exact_name(text, TASKS[task]):
             with contextlib.suppress(UnknownMeasureError):
                 yield parse(text, TASKS[task], defaults)
         else:
@@ -275,7 +277,7 @@ def parse_by_task(
             yield parse(text, TASKS[task], defaults)
 
 
-def _is_spelled(text: Any, families: Sequence[str]) -> bool:
+def _is_exact_name(text: Any, families: Sequence[str]) -> bool:
     """Whether a name is one of these families as it stands."""
     load(families)
     return (
@@ -301,12 +303,14 @@ def list_measures(family: str | None = None) -> list[Measure]:
     return [d.example() for d in definitions(family)]
 
 
-def _readings(text: str, families: Sequence[str]) -> tuple[str, list[Reading], dict[str, Any]]:
+def _interpretations(
+    text: str, families: Sequence[str]
+) -> tuple[str, list[Reading], dict[str, Any]]:
     """The name that a text gives, in our words; what it may mean; and its parameters."""
     match = _NAME.match(text.strip())
     if match is None:
         raise UnknownMeasureError(f"{text!r} is no name of a measure; expected one like nDCG@10")
-    name, at, values = _translated(
+    name, at, values = _translate(
         text, match["name"], match["at"], _arguments(text, match["arguments"])
     )
     written: dict[str, str] = {}
@@ -317,8 +321,8 @@ def _readings(text: str, families: Sequence[str]) -> tuple[str, list[Reading], d
         else:
             name, written = f"{name}@{joint}" if equals else name, {"at": number}
     readings = [(d, written) for d in find_candidates(name, families)]
-    readings += _by_trailing_number(name, families, written)
-    readings += _by_infix(name, families, written)
+    readings += _match_trailing_number(name, families, written)
+    readings += _match_infix(name, families, written)
     return name, readings, values
 
 
@@ -328,10 +332,10 @@ def matching_definitions(text: str, families: Sequence[str]) -> list[Definition]
     viewed = _view(text, families)
     try:
         if viewed is not None:
-            return matching_definitions(viewed[0], _viewed_in(families, viewed[1]))
-        name, readings, values = _readings(text, families)
+            return matching_definitions(viewed[0], _families_with_view(families, viewed[1]))
+        name, readings, values = _interpretations(text, families)
         fitting = [r for r in readings if _can_bind(*r, values)] or readings
-        chosen = _chosen(text, name, fitting, values)[0] if fitting else None
+        chosen = _select_interpretation(text, name, fitting, values)[0] if fitting else None
         return [d for d, _ in fitting if d is chosen] + [d for d, _ in fitting if d is not chosen]
     except UnknownMeasureError:
         return []
@@ -342,7 +346,7 @@ def first_definition(text: str, families: Sequence[str]) -> Definition | None:
     return next(iter(matching_definitions(text, families)), None)
 
 
-def _translated(
+def _translate(
     text: str, name: str, at: str | None, values: Mapping[str, Any]
 ) -> tuple[str, str | None, dict[str, Any]]:
     """What another tool may have written, in our words."""
@@ -356,7 +360,7 @@ def _translated(
 Reading = tuple[Definition, dict[str, str]]
 
 
-def _chosen(
+def _select_interpretation(
     text: str,
     name: str,
     readings: list[Reading],
@@ -386,13 +390,13 @@ def _chosen(
             f"say which with family={families[0]!r}"
         )
     if alone and not bound:
-        lacking = [d for d, w in readings if _given(d, w, values) <= set(d.parameters)]
+        lacking = [d for d, w in readings if _given_parameters(d, w, values) <= set(d.parameters)]
         if len(lacking) > 1:
-            raise UnknownMeasureError(_one_of(text, lacking))
+            raise UnknownMeasureError(_ambiguity_message(text, lacking))
     return readings[0]
 
 
-def _given(
+def _given_parameters(
     definition: Definition, written: Mapping[str, str], values: Mapping[str, Any]
 ) -> set[str | None]:
     """The parameters that a name says, by themselves or by the place of a number."""
@@ -406,13 +410,13 @@ def _can_bind(
     defaults: Mapping[str, Any] | None = None,
 ) -> bool:
     """Whether these parameters, and no others but defaults, make a measure of the definition."""
-    given = _given(definition, written, values)
+    given = _given_parameters(definition, written, values)
     return definition.required <= given | {*(defaults or {})} and given <= set(
         definition.parameters
     )
 
 
-def _by_trailing_number(
+def _match_trailing_number(
     name: str, families: Sequence[str], written: dict[str, str]
 ) -> list[Reading]:
     """Names with a number at their end: ``F2``, and trec_eval's ``P_5`` or ``P.5``."""
@@ -425,7 +429,7 @@ def _by_trailing_number(
     return [(d, {**written, "suffix": match["number"]}) for d in found if d.suffix]
 
 
-def _by_infix(name: str, families: Sequence[str], written: dict[str, str]) -> list[Reading]:
+def _match_infix(name: str, families: Sequence[str], written: dict[str, str]) -> list[Reading]:
     """Names with a number in their middle: ``top-5-accuracy``."""
     match = _INFIX.match(name)
     if match is None:
@@ -440,32 +444,34 @@ def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | No
     """The name without the class or the average that it asks for, and these."""
     text = text.strip()
     exact = find_candidates(text, families)
-    if any(normalize_name(text) == normalize_name(d.name) for d in exact) and _fits(text, families):
+    if any(normalize_name(text) == normalize_name(d.name) for d in exact) and _is_complete_name(
+        text, families
+    ):
         return None
     match = _CLASS.match(text)
-    if match is not None and _viewed_in(families, {"label": ""}):
+    if match is not None and _families_with_view(families, {"label": ""}):
         return match["name"] + match["rest"], {"label": match["label"]}
     match = _AVERAGE.match(text) or _AVERAGE_BEHIND.match(text)
     if match is None:
         return None
     how = match["average"].lower().replace("_", "-")
     view: dict[str, Any] = {"average": _SAME.get(how, how)}
-    viewed = _viewed_in(families, view)
+    viewed = _families_with_view(families, view)
     if not viewed:
         return None
     name, among = _subset(text, match["name"] + match.groupdict().get("rest", ""))
     # Some have such a word in an alias, as the micro averages over topics; which gives way to an
     # average over classes, as the plain name does.
-    if not _fits(name, viewed) and (exact or _fits(text, families)):
+    if not _is_complete_name(name, viewed) and (exact or _is_complete_name(text, families)):
         return None
     return name, {**view, **among}
 
 
-def _fits(text: str, families: Sequence[str]) -> bool:
+def _is_complete_name(text: str, families: Sequence[str]) -> bool:
     """Whether a name with its parameters, and no others, is that of a measure as it is."""
     if _NAME.match(text) is None:
         return False
-    _, readings, values = _readings(text, families)
+    _, readings, values = _interpretations(text, families)
     return any(_can_bind(*reading, values) for reading in readings)
 
 
@@ -502,7 +508,7 @@ def _are_weights(given: Any) -> bool:
     return listed and all(0 <= x < math.inf for x in given) and any(x > 0 for x in given)
 
 
-def _viewed_in(families: Sequence[str], view: Mapping[str, Any]) -> tuple[str, ...]:
+def _families_with_view(families: Sequence[str], view: Mapping[str, Any]) -> tuple[str, ...]:
     """Those of the families whose measures can be asked of a class, or of what else they know
     parts of; or be averaged."""
     known = ((f, FAMILIES[f]) for f in families)
@@ -547,17 +553,17 @@ def _number(text: str, number: str, definition: Definition, parameter: str) -> i
         ) from None
 
 
-def _unknown(text: str, families: Sequence[str]) -> str:
+def _unknown_message(text: str, families: Sequence[str]) -> str:
     base = re.split(r"[@(]", text.strip())[0]
     task = [task for task, own in TASKS.items() if families == own]
     where = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
     told = f"no measure{where} is called {text!r}; "
-    instead = _instead(text, families) or _instead(base, families)
+    instead = _alternative_hint(text, families) or _alternative_hint(base, families)
     if instead is not None:
         return told + instead
     averaged = _AVERAGE.match(text.strip())
-    hows = _viewed_in(families, {"average": "macro"})
-    if averaged and hows and _parses(f"macro-{averaged['name']}", families):
+    hows = _families_with_view(families, {"average": "macro"})
+    if averaged and hows and _is_measure_name(f"macro-{averaged['name']}", families):
         return told + f"its mean is macro-{averaged['name']}"
     others = [
         f"{m.name} of {other}"
@@ -567,13 +573,13 @@ def _unknown(text: str, families: Sequence[str]) -> str:
     ]
     if others:
         return told + f"there is {' and '.join(others)}"
-    close = _close(text.strip(), base, families)
+    close = _similar_names(text.strip(), base, families)
     return told + (
         f"did you mean {' or '.join(close)}?" if close else "`calipers measures` lists them"
     )
 
 
-def _close(text: str, base: str, families: Sequence[str], most: int = 3) -> list[str]:
+def _similar_names(text: str, base: str, families: Sequence[str], most: int = 3) -> list[str]:
     """Names like the one that was written, each of a measure of these families: with what stood
     behind it where that is possible, else alone, else with the parameters that it needs."""
     import difflib
@@ -592,18 +598,18 @@ def _close(text: str, base: str, families: Sequence[str], most: int = 3) -> list
         fitting = (
             way
             for way in ways
-            if normalize_name(way) != normalize_name(text) and _parses(way, families)
+            if normalize_name(way) != normalize_name(text) and _is_measure_name(way, families)
         )
         for way in itertools.islice(fitting, 1):
             found.setdefault(normalize_name(way), way)
     return list(found.values())[:most]
 
 
-def _instead(text: str, families: Sequence[str]) -> str | None:
+def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
     """What to ask for instead of what is known to be no measure by itself."""
     from calipers.measures import phrases
 
-    constant = phrases.of_default(text)
+    constant = phrases.parse_default_phrase(text)
     if constant is not None:
         own = senses(constant, families)
         example = own[0].example() if own else "accuracy"
@@ -612,10 +618,10 @@ def _instead(text: str, families: Sequence[str]) -> str | None:
     return phrases.no_measure(text, families) or ELSEWHERE.get(spelled)
 
 
-def _parses(text: str, families: Sequence[str]) -> bool:
+def _is_measure_name(text: str, families: Sequence[str]) -> bool:
     """Whether a name means a measure of these families."""
     try:
-        _parsed(text, families, None, lambda *_: "")
+        _parse_name(text, families, None, lambda *_: "")
     except UnknownMeasureError:
         return False
     return True

@@ -36,13 +36,16 @@ def extrapolated_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> Flo
     chance to look at one more document, sets how much depth counts: 86% of the weight is on the
     first 10 documents for p = 0.9.
     """
-    r = _tied(r, ties)
+    r = _resolve_ties(r, ties)
     short, long, shared = r.shorter, r.longer, r.shared
     depth = _DepthSums(p, int(long.max(initial=0)))
     # X(short), and the agreement there, at which the shorter ranking goes on.
-    at_end = r.sum(_chance(r, r.from_a, r.to_a, short) * _chance(r, r.from_b, r.to_b, short))
+    at_end = r.sum(
+        _inclusion_probability(r, r.from_a, r.to_a, short)
+        * _inclusion_probability(r, r.from_b, r.to_b, short)
+    )
     agreement = at_end / short
-    seen = r.sum(_weight_of_shared(r, depth)) - shared * depth.beyond(long)
+    seen = r.sum(_shared_weights(r, depth)) - shared * depth.beyond(long)
     unseen = depth.plain(short + 1, long) - short * depth.over(short + 1, long)
     last = (shared - at_end) / long + agreement
     return np.asarray(depth.norm * (seen + agreement * unseen) + last * p**long)
@@ -51,9 +54,9 @@ def extrapolated_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> Flo
 def least_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray:
     """Rank-biased overlap, lower bound: its value if no further document were shared below the ends
     of the rankings (RBO_MIN)."""
-    r = _tied(r, ties)
+    r = _resolve_ties(r, ties)
     depth = _DepthSums(p, int(r.longer.max(initial=0)))
-    return depth.norm * r.sum(_weight_of_shared(r, depth))
+    return depth.norm * r.sum(_shared_weights(r, depth))
 
 
 def residual_rbo(r: SharedRankings, p: float = 0.9) -> FloatArray:
@@ -107,7 +110,7 @@ def measures_of_overlap(p: float, ties: str, cutoffs: tuple[int, ...]) -> list[M
     ]
 
 
-def _tied(r: SharedRankings, ties: str) -> SharedRankings:
+def _resolve_ties(r: SharedRankings, ties: str) -> SharedRankings:
     return r if ties == "average" else r.untied()
 
 
@@ -150,7 +153,7 @@ class _DepthSums:
         return np.asarray(np.maximum(-np.log1p(-self.p) - self._sums[0, last], 0.0))
 
 
-def _weight_of_shared(r: SharedRankings, depth: _DepthSums) -> FloatArray:
+def _shared_weights(r: SharedRankings, depth: _DepthSums) -> FloatArray:
     """Of each shared document: Σ p^d/d over all d, times its chance to be among the first d of both
     rankings, which within a group of g ties grows by 1/g a rank."""
     above_a, above_b = r.from_a - 1, r.from_b - 1
@@ -170,7 +173,9 @@ def _weight_of_shared(r: SharedRankings, depth: _DepthSums) -> FloatArray:
     return np.asarray(both + one + depth.beyond(last))
 
 
-def _chance(r: SharedRankings, first: IntArray, last: IntArray, d: IntArray) -> FloatArray:
+def _inclusion_probability(
+    r: SharedRankings, first: IntArray, last: IntArray, d: IntArray
+) -> FloatArray:
     """Of each shared document: its chance to be among the first d of a ranking, d per topic."""
     depth = np.repeat(d, np.diff(r.offsets))
     return np.clip((depth - first + 1) / (last - first + 1), 0.0, 1.0)

@@ -182,7 +182,7 @@ def format_request(measure: str, parameter: str, at: str, infix: str | None) -> 
     return f"{measure}({parameter}={'…' if usual is None else format_literal(parameter, usual)})"
 
 
-def frozen(value: Any) -> Any:
+def freeze(value: Any) -> Any:
     """A mapping or a list as a tuple, so that measures can be compared and hashed."""
     if isinstance(value, Mapping):
         return tuple(sorted(value.items()))

@@ -58,7 +58,7 @@ def adjusted_rand(t: ContingencyTable) -> FloatArray:
     partitions of these sizes. 1 where both are the same, also all in one or each alone."""
     both, classes, clusters, pairs = t.pairs
     chance = classes * clusters / pairs
-    return np.where(_same(t), 1.0, (both - chance) / ((classes + clusters) / 2 - chance))
+    return np.where(_identity_mask(t), 1.0, (both - chance) / ((classes + clusters) / 2 - chance))
 
 
 @against_truth("Rand", aliases=("rand_score", "RI"), undefined=_NO_PAIRS, reference="Rand (1971)")
@@ -128,7 +128,7 @@ def normalised_information(t: ContingencyTable, average: str = "arithmetic") -> 
     class and in one cluster. Chance alone makes it larger than 0; AMI takes that off."""
     of_class, of_cluster, shared = t.entropies
     mean = MEANS[average](of_class, of_cluster)
-    return _trivial(t, np.where(shared > 0, shared / mean, 0.0))
+    return _clip_trivial(t, np.where(shared > 0, shared / mean, 0.0))
 
 
 @against_truth(
@@ -147,11 +147,11 @@ def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> Fl
     chance = t.expected_information
     room = MEANS[average](of_class, of_cluster) - chance
     several = (t.number[0] > 1) & (t.number[1] > 1)
-    value = np.where(_same(t), 1.0, np.where(several, (shared - chance) / room, 0.0))
-    return np.where(_all_by_chance(t, average), np.nan, _trivial(t, value))
+    value = np.where(_identity_mask(t), 1.0, np.where(several, (shared - chance) / room, 0.0))
+    return np.where(_all_by_chance(t, average), np.nan, _clip_trivial(t, value))
 
 
-def _same(t: ContingencyTable) -> npt.NDArray[np.bool_]:
+def _identity_mask(t: ContingencyTable) -> npt.NDArray[np.bool_]:
     """Whether both partitions are the same."""
     return np.asarray((t.pairs[0] == t.pairs[1]) & (t.pairs[0] == t.pairs[2]))
 
@@ -162,7 +162,7 @@ def _all_by_chance(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
     most = MEANS[average](of_class, of_cluster)
     several = (t.number[0] > 1) & (t.number[1] > 1)
     full = most - t.expected_information <= _HAIR * most
-    return np.asarray(several & ~_same(t) & full)
+    return np.asarray(several & ~_identity_mask(t) & full)
 
 
 @against_truth(
@@ -220,7 +220,7 @@ def purity(t: ContingencyTable) -> FloatArray:
     return np.asarray(t.largest.sum(axis=-1) / t.total)
 
 
-def _trivial(t: ContingencyTable, value: FloatArray) -> FloatArray:
+def _clip_trivial(t: ContingencyTable, value: FloatArray) -> FloatArray:
     """1 where all points are of one class and in one cluster."""
     there = t.total > 0
     one = (t.number[0] == 1) & (t.number[1] == 1)

@@ -22,7 +22,7 @@ from itertools import product
 
 from calipers import plugins
 from calipers.measures.definition import Definition
-from calipers.measures.families import FAMILIES, TASKS, task_of
+from calipers.measures.families import FAMILIES, TASKS, get_task
 from calipers.measures.registry import definitions, edition, find_candidates, load
 
 #: What F is called, of sets and of classes.
@@ -260,33 +260,33 @@ _ALSO = re.compile(
 _OF_NUMBER = re.compile(r"(?P<name>[^()\[\]@]+?)\s*\(\s*(?P<number>\.?\d[\d.]*)\s*\)")
 
 
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text in the signs of names: one hyphen for all dashes, no subscripts and accents."""
     text = unicodedata.normalize("NFKC", text).translate(_DASHES).translate(_GREEK)
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
-def folded(text: str) -> tuple[str, str]:
+def fold_words(text: str) -> tuple[str, str]:
     """What a phrase is looked up by: its words without what stands between them, and these in the
     singular.
 
-    >>> folded("Mean Reciprocal Ranks"), folded("mean_reciprocal_rank")[0]
+    >>> fold_words("Mean Reciprocal Ranks"), fold_words("mean_reciprocal_rank")[0]
     (('meanreciprocalranks', 'meanreciprocalrank'), 'meanreciprocalrank')
-    >>> folded("LR−") == folded("LR")
+    >>> fold_words("LR−") == fold_words("LR")
     False
     """
-    text = plain(text).translate(_QUOTES).casefold().translate(_GREEK).strip()
+    text = normalize_text(text).translate(_QUOTES).casefold().translate(_GREEK).strip()
     words = [word for word in _BETWEEN_WORDS.split(text) if word]
     words = [word for word in words if word not in _ARTICLES] or words
     end = "-" if text.endswith("-") else ""
-    return _joined(words) + end, _joined(map(_singular, words)) + end
+    return _join_words(words) + end, _join_words(map(_to_singular, words)) + end
 
 
-def _joined(words: Iterable[str]) -> str:
+def _join_words(words: Iterable[str]) -> str:
     return "".join(words).replace("isation", "ization").replace("ised", "ized")
 
 
-def _singular(word: str) -> str:
+def _to_singular(word: str) -> str:
     if len(word) <= 3 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
@@ -294,13 +294,13 @@ def _singular(word: str) -> str:
     return word[: -2 if word.endswith("sses") else -1]
 
 
-class Index:
+class PhraseIndex:
     """The names of measures of some families by whatever is written for them."""
 
     def __init__(self, families: Sequence[str]) -> None:
         self._exact: dict[str, tuple[int, dict[str, None]]] = {}
         self._singular: dict[str, tuple[int, dict[str, None]]] = {}
-        tasks = dict.fromkeys(task_of(family) for family in families)
+        tasks = dict.fromkeys(get_task(family) for family in families)
         for definition in (d for family in families for d in definitions(family)):
             self._enter(definition)
         for task in tasks:
@@ -320,7 +320,7 @@ class Index:
         self._add(4, title.partition(",")[0], name)
 
     def _add(self, rank: int, phrase: str, name: str) -> None:
-        for known, key in zip((self._exact, self._singular), folded(phrase), strict=True):
+        for known, key in zip((self._exact, self._singular), fold_words(phrase), strict=True):
             best, names = known.get(key, (rank, {}))
             if rank < best:
                 best, names = rank, {}
@@ -329,7 +329,7 @@ class Index:
 
     def names(self, phrase: str, worst: int = 4) -> tuple[str, ...]:
         """What a phrase stands for: nothing, a name, or several."""
-        exact, singular = folded(phrase)
+        exact, singular = fold_words(phrase)
         for known, key in ((self._exact, exact), (self._singular, singular)):
             rank, names = known.get(key, (worst + 1, {}))
             if rank <= worst:
@@ -337,10 +337,10 @@ class Index:
         return ()
 
 
-_INDICES: dict[tuple[str, ...], tuple[tuple[int, ...], Index]] = {}
+_INDICES: dict[tuple[str, ...], tuple[tuple[int, ...], PhraseIndex]] = {}
 
 
-def index_of(families: Sequence[str]) -> Index:
+def get_index(families: Sequence[str]) -> PhraseIndex:
     """The index of some families, made when it is first asked for, and again where measures have
     come since."""
     plugins.load("calipers.measures")
@@ -348,11 +348,11 @@ def index_of(families: Sequence[str]) -> Index:
     here = edition()
     known = _INDICES.get(tuple(families))
     if known is None or known[0] != here:
-        known = _INDICES[tuple(families)] = here, Index(families)
+        known = _INDICES[tuple(families)] = here, PhraseIndex(families)
     return known[1]
 
 
-def sides(text: str) -> list[str]:
+def split_aliases(text: str) -> list[str]:
     """The names in ``Positive Predictive Value (PPV), Precision``; none where a text is no such
     list."""
     match = _ALSO.fullmatch(text.strip())
@@ -373,7 +373,7 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
     match = _SHAPE.fullmatch(f"{numbered['name']}@{numbered['number']}" if numbered else text)
     if match is None:
         return []
-    base, at, index = plain(match["base"]).strip(), match["at"], index_of(families)
+    base, at, index = normalize_text(match["base"]).strip(), match["at"], get_index(families)
     at = None if at is None else at.strip()
     names = _names(base, index)
     if at is None and not names and (parts := _AT.split(base, maxsplit=1))[1:]:
@@ -394,7 +394,7 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
     return [name.replace("@", f"{middle}@") if middle else name for name in joined]
 
 
-def _names(base: str, index: Index) -> list[str]:
+def _names(base: str, index: PhraseIndex) -> list[str]:
     """The names that a phrase without parameters may stand for."""
     found = list(index.names(base))
     numbers = _NUMBER.findall(base)
@@ -418,7 +418,7 @@ def _names(base: str, index: Index) -> list[str]:
 
 
 def _joint_names(
-    names: Sequence[str], word: str, number: str, index: Index, families: Sequence[str]
+    names: Sequence[str], word: str, number: str, index: PhraseIndex, families: Sequence[str]
 ) -> list[str]:
     """Of the measures on both sides of an ``@``, those of the catalogue that are called so, with
     the number that stands behind."""
@@ -443,16 +443,16 @@ def _own_names(name: str, families: Sequence[str]) -> Iterator[str]:
 
 def no_measure(text: str, families: Sequence[str]) -> str | None:
     """What to ask for instead of what is no measure by itself; None of what is not known."""
-    key = folded(text)[1]
-    tasks = dict.fromkeys(task for family in families if (task := task_of(family)) is not None)
+    key = fold_words(text)[1]
+    tasks = dict.fromkeys(task for family in families if (task := get_task(family)) is not None)
     for task in tasks if len(tasks) < len(TASKS) else ("classification", "retrieval"):
         for phrase, told in NO_MEASURES.get(task, {}).items():
-            if folded(phrase)[1] == key:
+            if fold_words(phrase)[1] == key:
                 return told
     return None
 
 
-def of_default(text: str) -> str | None:
+def parse_default_phrase(text: str) -> str | None:
     """The measure in ``default accuracy``; None where a text is no such phrase."""
     match = re.fullmatch(r"default[\s_-]+(.+)", text.strip(), re.IGNORECASE)
     return None if match is None else match[1]

@@ -27,12 +27,12 @@ TASK = "precision-recall"
 FAMILY = "precision-recall points"
 
 
-def _ends(points: PrecisionRecallPoints, parameters: Mapping[str, Any]) -> bool:
+def _is_truncated(points: PrecisionRecallPoints, parameters: Mapping[str, Any]) -> bool:
     """Whether the points end before the recall that is asked for, which is 1 unless named."""
     return bool(points.largest_recall < parameters.get("recall", 1.0) - ROUNDING)
 
 
-_NOT_REACHED = {"recall_not_reached": _ends}
+_NOT_REACHED = {"recall_not_reached": _is_truncated}
 _defined = partial(
     is_external,
     family=FAMILY,
@@ -87,10 +87,10 @@ def precision_at_recall(points: PrecisionRecallPoints, recall: float) -> FloatAr
 def recall_at_precision(points: PrecisionRecallPoints, precision: float) -> FloatArray:
     """Recall at a precision: the largest recall of a point with precision ≥ p. Nothing is
     interpolated, and a point at recall 0 does not count, as nothing relevant is retrieved there."""
-    return np.asarray(points.recall[_precise(points, precision)].max(initial=0.0))
+    return np.asarray(points.recall[_precision_mask(points, precision)].max(initial=0.0))
 
 
-def _precise(points: PrecisionRecallPoints, precision: float) -> npt.NDArray[np.bool_]:
+def _precision_mask(points: PrecisionRecallPoints, precision: float) -> npt.NDArray[np.bool_]:
     return (points.precision >= precision - ROUNDING) & (points.recall > 0)
 
 
@@ -131,7 +131,9 @@ MEASURES: Mapping[str, Definition] = {
             formula=recall_at_precision,
             at="precision",
             undefined={
-                "precision_not_reached": lambda p, given: not _precise(p, given["precision"]).any()
+                "precision_not_reached": lambda p, given: (
+                    not _precision_mask(p, given["precision"]).any()
+                )
             },
         ),
         _defined(name="max-F", formula=best_f_measure, suffix="beta"),

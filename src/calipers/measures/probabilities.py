@@ -36,7 +36,7 @@ def base_rate(truth: FloatArray, weight: FloatArray | None, **_: Any) -> float:
 Probability: TypeAlias = "FloatArray | ClassScoreRows"
 
 
-def of_true_class(truth: FloatArray, probability: Probability) -> FloatArray:
+def true_class_probability(truth: FloatArray, probability: Probability) -> FloatArray:
     """The probability that each row's true class was given."""
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.where(truth > 0, probability, 1 - probability)
@@ -49,7 +49,7 @@ def log_losses(truth: FloatArray, probability: Probability, delta: float = 0.0) 
     >>> log_losses(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]])).round(3)
     array([-0.   ,  0.693])
     """
-    own = of_true_class(truth, probability)
+    own = true_class_probability(truth, probability)
     return -np.log(np.clip(own, delta, 1 - delta) if delta else own)
 
 
@@ -69,7 +69,7 @@ def binary_cross_entropies(
     truth: FloatArray, probability: Probability, delta: float = 1e-15
 ) -> FloatArray:
     """−Σₖ (yₖ ln pₖ + (1 − yₖ) ln(1 − pₖ)) of each row over all classes, two among them."""
-    right = np.clip(of_true_class(truth, probability), delta, 1 - delta)
+    right = np.clip(true_class_probability(truth, probability), delta, 1 - delta)
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return -2 * np.log(right)
     out = np.log1p(-right) - np.log(right)

@@ -31,7 +31,7 @@ def mean_over_levels(truth: FloatArray, said: QuantileRows) -> FloatArray:
     return np.asarray(np.mean(each, axis=0))
 
 
-def _twice(truth: FloatArray, said: QuantileRows) -> FloatArray:
+def _quantile_crps(truth: FloatArray, said: QuantileRows) -> FloatArray:
     return 2 * mean_over_levels(truth, said)
 
 
@@ -41,7 +41,7 @@ def _winkler(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArr
     return np.asarray(high - low + 2 / (1 - coverage) * outside)
 
 
-def inside(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
+def covered_rows(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
     """1 where the truth lies within the central interval, its ends included, else 0."""
     low, high = said.ends(coverage)
     return np.asarray((low <= truth) & (truth <= high), np.float64)
@@ -52,7 +52,7 @@ def _width(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray
     return np.asarray(high - low)
 
 
-def _below(truth: FloatArray, said: QuantileRows, level: float) -> FloatArray:
+def _rows_below_quantile(truth: FloatArray, said: QuantileRows, level: float) -> FloatArray:
     return np.asarray(truth <= said.at(level), np.float64)
 
 
@@ -69,7 +69,7 @@ def mean_pinball(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_score("WIS", aliases=("weighted_interval_score",), rows=_twice)
+@_score("WIS", aliases=("weighted_interval_score",), rows=_quantile_crps)
 def weighted_interval_score(m: Moments) -> FloatArray:
     """Weighted interval score: twice the mean pinball loss of all levels.
 
@@ -97,7 +97,7 @@ def interval_score(m: Moments, coverage: float) -> FloatArray:
     "interval-coverage",
     at="coverage",
     aliases=("PICP", "prediction_interval_coverage", "regression_coverage_score"),
-    rows=inside,
+    rows=covered_rows,
 )
 def interval_coverage(m: Moments, coverage: float) -> FloatArray:
     """Coverage: the proportion of rows whose truth lies within the central interval, endpoints
@@ -128,7 +128,7 @@ def mean_width(m: Moments, coverage: float) -> FloatArray:
     "quantile-coverage",
     at="level",
     aliases=("quantile_calibration", "share_below_quantile"),
-    rows=_below,
+    rows=_rows_below_quantile,
 )
 def quantile_coverage(m: Moments, level: float) -> FloatArray:
     """Quantile coverage, the proportion of rows whose truth is at or below the predicted

@@ -26,7 +26,7 @@ def kendall(x: FloatArray, y: FloatArray) -> FloatArray:
     0.3333333333333333
     """
     n = x.shape[-1]
-    return _divided(_pairs(x, y), n * (n - 1) / 2)
+    return _divide(_pairs(x, y), n * (n - 1) / 2)
 
 
 def tau_b(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -34,7 +34,7 @@ def tau_b(x: FloatArray, y: FloatArray) -> FloatArray:
 
     Undefined where all items are tied in a list (Kendall 1945).
     """
-    return _divided(_pairs(x, y), np.sqrt(_pairs(x, x) * _pairs(y, y)))
+    return _divide(_pairs(x, y), np.sqrt(_pairs(x, x) * _pairs(y, y)))
 
 
 def tau_ap(reference: FloatArray, y: FloatArray) -> FloatArray:
@@ -47,13 +47,13 @@ def tau_ap(reference: FloatArray, y: FloatArray) -> FloatArray:
     list, it is the expected value over all ways to break them; if the reference has none, that is
     τ_AP,a of Urbano and Marrero 2017.
     """
-    above, tied, agreed = _above(reference, y)
+    above, tied, agreed = _count_above(reference, y)
     n = y.shape[-1]
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, max(n, 2)))])
     # The mean of 1/(i − 1) over the ranks i that the group of ties takes; the top one has none.
     top = above == 0
     share = (harmonic[above + tied - 1] - harmonic[np.where(top, 0, above - 1)]) / tied
-    return _divided((agreed * np.where(top, 0.0, share)).sum(-1), n - 1)
+    return _divide((agreed * np.where(top, 0.0, share)).sum(-1), n - 1)
 
 
 def tau_ap_b(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -67,10 +67,10 @@ def tau_ap_b(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _tau_ap_b(reference: FloatArray, y: FloatArray) -> FloatArray:
-    above, _, agreed = _above(reference, y, strict=True)
+    above, _, agreed = _count_above(reference, y, strict=True)
     below_top = above > 0
     share = np.where(below_top, agreed / np.maximum(above, 1), 0.0)
-    return _divided(share.sum(-1), below_top.sum(-1))
+    return _divide(share.sum(-1), below_top.sum(-1))
 
 
 def spearman(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -79,7 +79,7 @@ def spearman(x: FloatArray, y: FloatArray) -> FloatArray:
     Undefined where all items are tied in a list.
     """
     a, b = _centred_ranks(x), _centred_ranks(y)
-    return _divided((a * b).sum(-1), np.sqrt(np.square(a).sum(-1) * np.square(b).sum(-1)))
+    return _divide((a * b).sum(-1), np.sqrt(np.square(a).sum(-1) * np.square(b).sum(-1)))
 
 
 #: Correlations of orders by name; in those of AP the first list is the reference.
@@ -92,7 +92,7 @@ CORRELATIONS: dict[str, Correlation] = {
 }
 
 
-def _divided(part: FloatArray, whole: FloatArray | float) -> FloatArray:
+def _divide(part: FloatArray, whole: FloatArray | float) -> FloatArray:
     """The quotient, NaN for 0/0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(part / np.asarray(whole, np.float64))
@@ -110,7 +110,7 @@ def _pairs(x: FloatArray, y: FloatArray) -> FloatArray:
     return total
 
 
-def _above(
+def _count_above(
     reference: FloatArray, y: FloatArray, *, strict: bool = False
 ) -> tuple[np.ndarray, np.ndarray, FloatArray]:
     """Of each item: how many stand above it in y, how many share its place, and the agreement of

@@ -13,7 +13,7 @@ from calipers.measures.regression import deviance, pinball
 from calipers.statistics import FloatArray, NumericRows
 
 
-def _constant(column: str) -> Any:
+def _constant_condition(column: str) -> Any:
     def where(rows: NumericRows, _: Any) -> Any:
         value, used = np.broadcast_arrays(getattr(rows, column), rows.weight > 0)
         low, high = (
@@ -26,7 +26,7 @@ def _constant(column: str) -> Any:
 
 
 _EMPTY = {"no_rows": lambda rows, _: rows.total == 0}
-_ONE_TRUTH = {"constant_truth": _constant("truth")}
+_ONE_TRUTH = {"constant_truth": _constant_condition("truth")}
 
 
 @correlation(
@@ -34,7 +34,7 @@ _ONE_TRUTH = {"constant_truth": _constant("truth")}
     family="order",
     on=NumericRows,
     aliases=("spearmanr", "Spearman-correlation"),
-    undefined=_EMPTY | _ONE_TRUTH | {"constant_prediction": _constant("predicted")},
+    undefined=_EMPTY | _ONE_TRUTH | {"constant_prediction": _constant_condition("predicted")},
 )
 def spearman(rows: NumericRows) -> FloatArray:
     """Spearman's rank correlation: Pearson's of the ranks of truth and prediction, where equal
@@ -88,11 +88,11 @@ def largest_error(rows: NumericRows) -> FloatArray:
 _skill = partial(fit, family="order", on=NumericRows)
 
 
-def _saved(loss: FloatArray, of_constant: FloatArray) -> FloatArray:
+def _skill_score(loss: FloatArray, of_constant: FloatArray) -> FloatArray:
     return np.asarray(1 - loss / of_constant)
 
 
-def _least(rows: NumericRows, alpha: float) -> FloatArray:
+def _minimum_pinball_loss(rows: NumericRows, alpha: float) -> FloatArray:
     """The pinball loss of the truth's own quantile."""
     quantile = rows.by_truth.quantile(rows.weight, alpha)[..., None]
     return rows.mean(pinball(rows.truth, quantile, alpha))
@@ -100,7 +100,7 @@ def _least(rows: NumericRows, alpha: float) -> FloatArray:
 
 _NOTHING_TO_SAVE = {
     "constant_without_loss": lambda rows, given: (
-        (_least(rows, given.get("alpha", 0.5)) == 0) & (rows.total > 0)
+        (_minimum_pinball_loss(rows, given.get("alpha", 0.5)) == 0) & (rows.total > 0)
     )
 }
 
@@ -114,7 +114,7 @@ _NOTHING_TO_SAVE = {
 def d2_pinball(rows: NumericRows, alpha: float = 0.5) -> FloatArray:
     """D² for the pinball loss: 1 − loss/loss of the α-quantile of the truth."""
     loss = rows.mean(pinball(rows.truth, rows.predicted, alpha))
-    return _saved(loss, _least(rows, alpha))
+    return _skill_score(loss, _minimum_pinball_loss(rows, alpha))
 
 
 @_skill(
@@ -128,7 +128,7 @@ def d2_absolute(rows: NumericRows) -> FloatArray:
     return d2_pinball(rows, 0.5)
 
 
-def _outside(rows: NumericRows, given: Any) -> Any:
+def _n_undefined(rows: NumericRows, given: Any) -> Any:
     """How many rows have no deviance."""
     bad = ~np.isfinite(deviance(rows.truth, rows.predicted, given["power"]))
     return (bad & (rows.weight > 0)).sum(axis=-1)
@@ -137,7 +137,7 @@ def _outside(rows: NumericRows, given: Any) -> Any:
 @_skill(
     "D2-Tweedie",
     aliases=("d2_tweedie_score",),
-    undefined=_EMPTY | _ONE_TRUTH | {"outside_of_domain": _outside},
+    undefined=_EMPTY | _ONE_TRUTH | {"outside_of_domain": _n_undefined},
     skill_of="Tweedie-deviance",
 )
 def d2_tweedie(rows: NumericRows, power: float) -> FloatArray:
@@ -147,4 +147,4 @@ def d2_tweedie(rows: NumericRows, power: float) -> FloatArray:
     mean = rows.mean(rows.truth)[..., None]
     best = rows.mean(deviance(rows.truth, mean, power))
     own = np.where(rows.weight > 0, deviance(rows.truth, rows.predicted, power), 0.0)
-    return _saved(rows.mean(own), best)
+    return _skill_score(rows.mean(own), best)

@@ -32,7 +32,7 @@ _NO_NUMBERS = {
 _UNEQUAL = {"unequal_ratings": lambda r, _: len(r.shared) > 0 and np.ptp(r.shared.times) > 0}
 
 
-def _along(own: Ratings, scale: str) -> FloatArray | None:
+def _centered_categories(own: Ratings, scale: str) -> FloatArray | None:
     """Where categories stand on a scale whose distances are squared, about the mean of all ratings
     so that sums of squares keep their digits; None of the nominal one, which has no places."""
     if scale == "nominal":
@@ -41,7 +41,7 @@ def _along(own: Ratings, scale: str) -> FloatArray | None:
     return np.asarray(x - (own.of_category @ x) / own.total)
 
 
-def _apart(own: Ratings, x: FloatArray | None) -> FloatArray:
+def _item_disagreement(own: Ratings, x: FloatArray | None) -> FloatArray:
     """Of each item Σ δ/(m − 1)."""
     m = own.times
     if x is None:
@@ -49,7 +49,7 @@ def _apart(own: Ratings, x: FloatArray | None) -> FloatArray:
     return np.asarray(2 * (m * own.by_item(x**2) - own.by_item(x) ** 2) / (m - 1))
 
 
-def _of_any_two(own: Ratings, x: FloatArray | None) -> float:
+def _expected_disagreement(own: Ratings, x: FloatArray | None) -> float:
     """Σ δ over all pairs of ratings of any items, times what both weigh."""
     if x is None:
         return float(own.total**2 - np.square(own.of_category).sum())
@@ -60,22 +60,25 @@ def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
     """1 − D_o/D_e, where chance does not draw one rating twice: of all pairs of ratings, which
     weigh W² in all, those of one with itself weigh Σw²."""
     own = r.shared
-    x = _along(own, scale)
-    lost = own.weight @ _apart(own, x)
-    return np.asarray(1 - lost * _other(own) / _of_any_two(own, x))
+    x = _centered_categories(own, scale)
+    lost = own.weight @ _item_disagreement(own, x)
+    return np.asarray(1 - lost * _other_ratings_weight(own) / _expected_disagreement(own, x))
 
 
-def _other(own: Ratings) -> Any:
+def _other_ratings_weight(own: Ratings) -> Any:
     """What ratings other than one weigh: their number less 1, where all weigh 1."""
     return own.total - own.total_squares / own.total
 
 
-def _moves(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
+def _item_derivatives(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
     """By how much each item moves that, by its weight."""
     own, every = r.shared, whole.shared
-    x, m, n = _along(every, scale), own.times, every.total
-    lost, total = float(every.weight @ _apart(every, x)), _of_any_two(every, x)
-    moved = _apart(own, x)
+    x, m, n = _centered_categories(every, scale), own.times, every.total
+    lost, total = (
+        float(every.weight @ _item_disagreement(every, x)),
+        _expected_disagreement(every, x),
+    )
+    moved = _item_disagreement(own, x)
     if x is None:
         more = 2 * (n * m - own.by_item(every.of_category))
     else:
@@ -94,7 +97,7 @@ def _moves(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
         moved, more = moved + shifted(slope), more + shifted(4 * n * every.of_category * x)
     # One more item like this one is one more that ratings are not compared with themselves.
     beside = m * (1 + (every.total_squares / n - own.unit) / n)
-    others = _other(every)
+    others = _other_ratings_weight(every)
     return np.asarray(-(moved * others + lost * beside - lost * others * more / total) / total)
 
 
@@ -116,7 +119,7 @@ def krippendorff(r: Ratings, scale: str = "nominal") -> FloatArray:
     return _beyond_chance(r, scale)
 
 
-class _ByItem(NamedTuple):
+class _ItemAgreement(NamedTuple):
     """Of coefficients to which each item counts alike: what agrees, what does so by chance, and how
     fast that grows with the share of a category."""
 
@@ -130,19 +133,21 @@ class _ByItem(NamedTuple):
         return np.asarray((self.agreed - self.chance) / (1 - self.chance))
 
 
-def _by_item(r: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]) -> _ByItem:
+def _item_agreement(
+    r: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
+) -> _ItemAgreement:
     """What agrees is the mean over the items that were rated twice; shares of categories, of which
     chance is made, are those of all items that were rated, as in Gwet 2014."""
     weight = r.weight[r.twice]
     agreed = weight @ r.agreeing[r.twice] / np.float64(weight.sum())
-    return _ByItem(agreed, *chance_of(r.share_of_category))
+    return _ItemAgreement(agreed, *chance_of(r.share_of_category))
 
 
 def _moves_by_item(
     r: Ratings, whole: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
 ) -> FloatArray:
     """By how much each item that was rated moves that, by its weight."""
-    of = _by_item(whole, chance_of)
+    of = _item_agreement(whole, chance_of)
     agreeing, twice = r.agreeing[r.rated], float(whole.weight[whole.twice].sum())
     apart = np.where(np.isnan(agreeing), 0.0, agreeing - of.agreed) / twice
     own = (r.by_item(of.slope) / np.maximum(r.times, 1))[r.rated]
@@ -150,12 +155,12 @@ def _moves_by_item(
     return np.asarray(apart / (1 - of.chance) + (of.agreed - 1) / (1 - of.chance) ** 2 * more)
 
 
-def _both_alike(share: FloatArray) -> tuple[Any, FloatArray]:
+def _fleiss_chance(share: FloatArray) -> tuple[Any, FloatArray]:
     """The chance that two ratings drawn by the shares of categories are equal."""
     return share @ share, np.asarray(2 * share)
 
 
-def _one_guessed(share: FloatArray) -> tuple[Any, FloatArray]:
+def _gwet_chance(share: FloatArray) -> tuple[Any, FloatArray]:
     """The chance of Gwet's AC1."""
     others = max(len(share) - 1, 1)
     return share @ (1 - share) / others, np.asarray((1 - 2 * share) / others)
@@ -177,7 +182,7 @@ def fleiss(r: Ratings) -> FloatArray:
 
     All items have the same number m of ratings, so that κ is −1/(m − 1) or more; those that one
     rater rated count for π alone, and where there are many of these nothing bounds it below."""
-    return _by_item(r, _both_alike).beyond
+    return _item_agreement(r, _fleiss_chance).beyond
 
 
 @of_raters(
@@ -195,7 +200,7 @@ def gwet(r: Ratings) -> FloatArray:
     Where nearly all ratings are of one category it stays near p, where κ and α go to 0. Categories
     are those of all ratings in the data. Items have any number of ratings and count alike; those
     that one rater rated count for π alone."""
-    return _by_item(r, _one_guessed).beyond
+    return _item_agreement(r, _gwet_chance).beyond
 
 
 @of_raters("percent-agreement", range=(0, 1), undefined=_NO_ITEM, reference="Fleiss 1971")
@@ -203,20 +208,22 @@ def percent(r: Ratings) -> FloatArray:
     """Percent agreement: the proportion of pairs of ratings of an item that agree, without
     correction for chance; each rating counts once.
     """
-    return np.asarray(1 - r.shared.weight @ _apart(r.shared, None) / np.float64(r.shared.total))
+    return np.asarray(
+        1 - r.shared.weight @ _item_disagreement(r.shared, None) / np.float64(r.shared.total)
+    )
 
 
 def _moves_percent(r: Ratings, whole: Ratings) -> FloatArray:
     own, every = r.shared, whole.shared
-    lost = float(every.weight @ _apart(every, None)) / every.total
-    return np.asarray((lost * own.times - _apart(own, None)) / every.total)
+    lost = float(every.weight @ _item_disagreement(every, None)) / every.total
+    return np.asarray((lost * own.times - _item_disagreement(own, None)) / every.total)
 
 
 _MOVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {
-    krippendorff: _moves,
-    fleiss: partial(_moves_by_item, chance_of=_both_alike),
+    krippendorff: _item_derivatives,
+    fleiss: partial(_moves_by_item, chance_of=_fleiss_chance),
     percent: _moves_percent,
-    gwet: partial(_moves_by_item, chance_of=_one_guessed),
+    gwet: partial(_moves_by_item, chance_of=_gwet_chance),
 }
 #: What takes the shares of categories from items that one rater rated, too.
 _OF_RATED = (fleiss, gwet)

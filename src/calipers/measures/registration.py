@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Definition
 from calipers.measures.errors import NameTakenError
-from calipers.measures.families import FAMILIES, TASKS, task_of
+from calipers.measures.families import FAMILIES, TASKS, get_task
 from calipers.measures.name_parsing import first_definition, matching_definitions, spellings
 from calipers.measures.parameters import PARAMETERS
 from calipers.measures.registry import (
     NAMES,
     REGISTRY,
-    built_in,
     find_candidates,
+    is_built_in,
     load,
     normalize_name,
     register,
@@ -87,13 +87,13 @@ def mean_of_rows(name: str, **traits: Any) -> Callable[[F], F]:
 
 def _register(definition: Definition, shares: Sequence[str], *, replacing: bool) -> None:
     families = _families_of_task(definition)
-    if not built_in(definition):
+    if not is_built_in(definition):
         _check_known(definition)
         load(FAMILIES)
     old = REGISTRY.get((definition.family, definition.name))
     if old is not None and not (replacing or _made_again(definition, old)):
         old = None
-    if old is not None and built_in(old) and not built_in(definition):
+    if old is not None and is_built_in(old) and not is_built_in(definition):
         raise NameTakenError(f"{old.name!r} is a measure of Calipers and cannot be replaced")
     for name in definition.spellings:
         if _SPELLED.fullmatch(name) is None:
@@ -101,9 +101,9 @@ def _register(definition: Definition, shares: Sequence[str], *, replacing: bool)
         if name.lower() in OF_SEVERAL:
             raise NameTakenError(f"{name!r} is taken: it stands for a set of measures")
         for other in find_candidates(name, families):
-            if other is not old and not (name in shares and _told_apart(definition, other)):
-                raise NameTakenError(_taken(name, other, definition))
-    if built_in(definition):  # a test holds these to the rest
+            if other is not old and not (name in shares and _is_distinguishable(definition, other)):
+                raise NameTakenError(_name_taken_message(name, other, definition))
+    if is_built_in(definition):  # a test holds these to the rest
         register(definition, old)
     else:
         own = [name for name in definition.spellings if name not in shares]
@@ -115,7 +115,7 @@ def _made_again(new: Definition, old: Definition) -> bool:
     """Whether both are of one function of Calipers, whose module is executed again because its
     first import ended half-way: an interrupt, say."""
     a, b = new.formula, old.formula
-    return built_in(new) and (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
+    return is_built_in(new) and (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 
 
 def _check_known(definition: Definition) -> None:
@@ -134,22 +134,22 @@ def _check_known(definition: Definition) -> None:
 
 def _families_of_task(definition: Definition) -> tuple[str, ...]:
     """The families that a name is looked up in together."""
-    task = task_of(definition.family)
+    task = get_task(definition.family)
     if task is not None:
         return TASKS[task]
     known = ", ".join(family for families in TASKS.values() for family in families)
     raise ValueError(f"{definition.name}: family is {definition.family!r}, expected one of {known}")
 
 
-def _told_apart(first: Definition, second: Definition) -> bool:
+def _is_distinguishable(first: Definition, second: Definition) -> bool:
     """Whether no parameters make a measure of both."""
     return bool(first.required - set(second.parameters) or second.required - set(first.parameters))
 
 
-def _taken(name: str, other: Definition, new: Definition) -> str:
+def _name_taken_message(name: str, other: Definition, new: Definition) -> str:
     """Why a name cannot be had."""
     text = f"{name!r} is taken: it means {other.name} of {other.family} ({other.title})"
-    if (other.family, other.name) == (new.family, new.name) and not built_in(other):
+    if (other.family, other.name) == (new.family, new.name) and not is_built_in(other):
         text += "; to define it anew, as a notebook cell does that is run again, add replace=True"
     elif other.family not in _families_of_task(new):
         text += "; if both are to have it, each with its family=, name it in shares="
@@ -165,7 +165,7 @@ def _check_other_tasks(
             for text in (name, *spellings(definition, name)):
                 other = first_definition(text, others)
                 if other is not None:
-                    raise NameTakenError(_taken(text, other, definition))
+                    raise NameTakenError(_name_taken_message(text, other, definition))
 
 
 def _ways_to_write_others(
@@ -195,7 +195,7 @@ def _check_meanings(
     for text in own:
         other = before[text]
         if other not in (None, old):
-            raise NameTakenError(_taken(text, other, definition))
+            raise NameTakenError(_name_taken_message(text, other, definition))
     names = {normalize_name(n) for of in (definition, old) if of is not None for n in of.spellings}
     kept = {name: list(NAMES[name]) for name in names if name in NAMES}
     register(definition, old)
@@ -223,5 +223,5 @@ def _check_meanings(
             else:
                 del NAMES[name]
         for text, other in changed.items():
-            raise NameTakenError(_taken(text, other, definition))
+            raise NameTakenError(_name_taken_message(text, other, definition))
         raise ValueError(f"{lost[0]!r} would not be read as {definition.name}: {_SPELLING}")

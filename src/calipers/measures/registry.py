@@ -35,7 +35,7 @@ def register(definition: Definition, old: Definition | None = None) -> None:
         NAMES.setdefault(known, []).append(definition)
 
 
-def built_in(definition: Definition) -> bool:
+def is_built_in(definition: Definition) -> bool:
     """Whether it is a measure of Calipers itself."""
     return definition.formula.__module__.startswith("calipers.")
 
@@ -80,7 +80,7 @@ def is_external(name: str, **traits: Any) -> Definition:
     return definition
 
 
-def _registered(family: str, name: str, module: str) -> Definition:
+def _load_registered(family: str, name: str, module: str) -> Definition:
     """The definition that a pickle names."""
     load((family,))
     if (family, name) not in REGISTRY:
@@ -97,16 +97,16 @@ def _registered(family: str, name: str, module: str) -> Definition:
     return known
 
 
-def _reduced(definition: Definition) -> tuple[Any, ...]:
+def _reduce_definition(definition: Definition) -> tuple[Any, ...]:
     """How a definition is pickled: by its name where it has one, else by its traits."""
     place = definition.family, definition.name
     if definition is REGISTRY.get(place):
-        return _registered, (*place, definition.formula.__module__)
-    return _unregistered, ({f.name: getattr(definition, f.name) for f in fields(definition)},)
+        return _load_registered, (*place, definition.formula.__module__)
+    return _load_unregistered, ({f.name: getattr(definition, f.name) for f in fields(definition)},)
 
 
-def _unregistered(traits: Mapping[str, Any]) -> Definition:
+def _load_unregistered(traits: Mapping[str, Any]) -> Definition:
     return Definition(**traits)
 
 
-copyreg.pickle(Definition, _reduced)
+copyreg.pickle(Definition, _reduce_definition)

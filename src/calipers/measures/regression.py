@@ -61,36 +61,36 @@ def _median_of_shares(truth: FloatArray, weight: FloatArray | None) -> float:
 # --- Losses ---------------------------------------------------------------------------------------
 
 
-def squared(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+def squared_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     """(predicted − truth)², whose mean the best constant makes the variance."""
     apart = predicted - truth
     return np.square(apart, out=apart)
 
 
-def _absolute(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+def _absolute_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     apart = predicted - truth
     return np.abs(apart, out=apart)
 
 
-def _share(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+def _percentage_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     return np.where(truth == 0, inf, np.abs(predicted - truth) / np.abs(truth))
 
 
-def _symmetric(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+def _symmetric_percentage_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     apart, size = np.abs(predicted - truth), np.abs(truth) + np.abs(predicted)
     return 2 * np.where(size == 0, 0.0, apart / np.where(size == 0, 1.0, size))
 
 
-def _logarithms(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+def _squared_log_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     inside = (truth > -1) & (predicted > -1)
     return np.where(inside, np.square(np.log1p(predicted) - np.log1p(truth)), inf)
 
 
-def _scaled(truth: FloatArray, predicted: FloatArray, naive_mae: float) -> FloatArray:
-    return _absolute(truth, predicted) / naive_mae
+def _scaled_error(truth: FloatArray, predicted: FloatArray, naive_mae: float) -> FloatArray:
+    return _absolute_error(truth, predicted) / naive_mae
 
 
-def _median(truth: FloatArray, weight: FloatArray | None, naive_mae: float) -> float:
+def _truth_median(truth: FloatArray, weight: FloatArray | None, naive_mae: float) -> float:
     return weighted_quantile(truth, weight)
 
 
@@ -117,13 +117,13 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
 
 
 #: The losses that are squares, of which single rows may hold most.
-SQUARES = (squared, _logarithms)
+SQUARES = (squared_error, _squared_log_error)
 
 
 @loss(
     "RMSE",
     aliases=("root_mean_squared_error",),
-    rows=squared,
+    rows=squared_error,
     constant=weighted_mean,
     interval="root_mean",
 )
@@ -134,7 +134,12 @@ def root_mean_squared_error(m: Moments) -> FloatArray:
     return np.asarray(np.sqrt(m.mean))
 
 
-@loss("MSE", aliases=("mean_squared_error", "squared_error"), rows=squared, constant=weighted_mean)
+@loss(
+    "MSE",
+    aliases=("mean_squared_error", "squared_error"),
+    rows=squared_error,
+    constant=weighted_mean,
+)
 def mean_squared_error(m: Moments) -> FloatArray:
     """Mean squared error: mean of residual².
 
@@ -145,7 +150,7 @@ def mean_squared_error(m: Moments) -> FloatArray:
 @loss(
     "MAE",
     aliases=("mean_absolute_error", "mean_average_error"),
-    rows=_absolute,
+    rows=_absolute_error,
     constant=weighted_quantile,
 )
 def mean_absolute_error(m: Moments) -> FloatArray:
@@ -156,8 +161,8 @@ def mean_absolute_error(m: Moments) -> FloatArray:
 @loss(
     "MASE",
     aliases=("mean_absolute_scaled_error",),
-    rows=_scaled,
-    constant=_median,
+    rows=_scaled_error,
+    constant=_truth_median,
     in_units=False,
     reference="Hyndman and Koehler 2006",
 )
@@ -192,7 +197,7 @@ def mean_error(m: Moments) -> FloatArray:
 @loss(
     "MAPE",
     aliases=("mean_absolute_percentage_error",),
-    rows=_share,
+    rows=_percentage_error,
     constant=_median_of_shares,
     undefined=_not_finite("zero_truth"),
     in_units=False,
@@ -205,7 +210,7 @@ def mean_absolute_percentage_error(m: Moments) -> FloatArray:
 @loss(
     "sMAPE",
     aliases=("symmetric_mean_absolute_percentage_error",),
-    rows=_symmetric,
+    rows=_symmetric_percentage_error,
     range=(0, 2),
     in_units=False,
     interval="far_end",
@@ -219,7 +224,7 @@ def symmetric_percentage_error(m: Moments) -> FloatArray:
 @loss(
     "MSLE",
     aliases=("mean_squared_log_error", "mean_squared_logarithmic_error"),
-    rows=_logarithms,
+    rows=_squared_log_error,
     constant=_mean_of_logarithms,
     undefined=_not_finite("minus_one_or_less"),
     in_units=False,
@@ -232,7 +237,7 @@ def mean_squared_log_error(m: Moments) -> FloatArray:
 @loss(
     "RMSLE",
     aliases=("root_mean_squared_log_error",),
-    rows=_logarithms,
+    rows=_squared_log_error,
     constant=_mean_of_logarithms,
     undefined=_not_finite("minus_one_or_less"),
     in_units=False,

@@ -62,11 +62,11 @@ def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
     interval="pr_logit",
     area=AreaTransform("AP"),
 )
-def averageprecision_of(s: ScoreTable) -> FloatArray:
+def step_average_precision(s: ScoreTable) -> FloatArray:
     """Average precision by the step rule: Σ pₖ(rₖ − rₖ₋₁) over the distinct scores, with the
     precision once all rows of the score are taken in."""
     tp, fp = np.cumsum(s.positive, axis=-1), np.cumsum(s.negative, axis=-1)
-    gained = s.positive * precision_of(tp, fp)
+    gained = s.positive * precision_from_counts(tp, fp)
     return np.asarray(gained.sum(axis=-1) / s.total_positive)
 
 
@@ -88,10 +88,10 @@ def pr_auc(s: ScoreTable) -> FloatArray:
     trapezoid lies below that crossing, so breaking a tie well can cost a little.)
     """
     tp, fp = np.cumsum(s.positive, axis=-1), np.cumsum(s.negative, axis=-1)
-    after = precision_of(tp, fp)
+    after = precision_from_counts(tp, fp)
     tp -= s.positive  # what they are before the score
     fp -= s.negative
-    area = np.where(tp + fp > 0, precision_of(tp, fp), after)
+    area = np.where(tp + fp > 0, precision_from_counts(tp, fp), after)
     area += after
     area *= s.positive
     area /= 2
@@ -100,7 +100,7 @@ def pr_auc(s: ScoreTable) -> FloatArray:
     return np.asarray(area.sum(axis=-1) / s.total_positive)
 
 
-def precision_of(tp: FloatArray, fp: FloatArray) -> FloatArray:
+def precision_from_counts(tp: FloatArray, fp: FloatArray) -> FloatArray:
     """TP/(TP + FP), 0 before anything is taken in."""
     total = tp + fp
     return np.divide(tp, total, out=np.zeros_like(tp), where=total > 0)
@@ -225,7 +225,7 @@ ROUNDING = 1e-12
     perfect=0.0,
     uninformed=0.5,
     aliases=("equal_error_rate",),
-    opens=lambda s: _before(s, _past_equality(s)),
+    opens=lambda s: _preceding_block(s, _past_equality(s)),
     undefined=BOTH_CLASSES,
 )
 def equal_error_rate(s: ScoreTable) -> FloatArray:
@@ -247,10 +247,10 @@ def _excess(s: ScoreTable) -> FloatArray:
 
 
 def _past_equality(s: ScoreTable) -> Places:
-    return np.maximum(_first(_excess(s) <= 0), 1)
+    return np.maximum(_first_index(_excess(s) <= 0), 1)
 
 
-def _first(holds: npt.NDArray[np.bool_]) -> Places:
+def _first_index(holds: npt.NDArray[np.bool_]) -> Places:
     """The first place along the last axis where it holds; −1 where it does nowhere."""
     place = holds.argmax(axis=-1)
     return np.asarray(np.where(_take(holds, place), place, -1))
@@ -259,19 +259,19 @@ def _first(holds: npt.NDArray[np.bool_]) -> Places:
 def first_argmax(values: FloatArray) -> Places:
     """The first place of the largest value, which is the highest threshold that attains it."""
     values = np.where(np.isnan(values), -np.inf, values)
-    return _first(values >= values.max(axis=-1, keepdims=True) - ROUNDING)
+    return _first_index(values >= values.max(axis=-1, keepdims=True) - ROUNDING)
 
 
 def _take(column: npt.NDArray[np.generic], place: Places) -> FloatArray:
     return np.asarray(np.take_along_axis(column, place[..., None], axis=-1)[..., 0])
 
 
-def _before(s: ScoreTable, place: Places) -> Blocks:
+def _preceding_block(s: ScoreTable, place: Places) -> Blocks:
     """The block that ends at a place."""
     return np.asarray(np.arange(s.positive.shape[-1]) == place[..., None] - 1)
 
 
-def may_exceed(known: FloatArray, possible: FloatArray) -> Blocks:
+def candidate_blocks(known: FloatArray, possible: FloatArray) -> Blocks:
     """Where a block may hold a value as large as the largest known: unless what is possible in it
     is less. A value that is undefined is not known, and may be anything where it is possible."""
     known = np.where(np.isnan(known), -np.inf, known)
@@ -279,12 +279,12 @@ def may_exceed(known: FloatArray, possible: FloatArray) -> Blocks:
     return opened
 
 
-def _best(formula: Callable[..., FloatArray]) -> dict[str, Any]:
+def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
     """The traits of the largest value of all thresholds of a measure of counts that grows with TP
     and falls with FP, and whose level lines are straight."""
     return {
         "place": lambda s, **given: first_argmax(formula(s.confusion(), **given)),
-        "opens": lambda s, **given: may_exceed(
+        "opens": lambda s, **given: candidate_blocks(
             formula(s.confusion(), **given), formula(s.corners(), **given)
         ),
         "at_corner": True,
@@ -299,23 +299,23 @@ def _rates(s: ScoreTable, place: Places) -> tuple[FloatArray, FloatArray]:
     return tp, fp
 
 
-def _at_recall(s: ScoreTable, recall: float) -> Places:
-    return _first(s.running[0] >= (recall - ROUNDING) * s.total_positive[..., None])
+def _recall_index(s: ScoreTable, recall: float) -> Places:
+    return _first_index(s.running[0] >= (recall - ROUNDING) * s.total_positive[..., None])
 
 
-def _at_recall_not_empty(s: ScoreTable, recall: float) -> Places:
+def _nonempty_recall_index(s: ScoreTable, recall: float) -> Places:
     tp, fp = s.running
     reached = tp >= (recall - ROUNDING) * s.total_positive[..., None]
-    return _first(reached & (tp + fp > 0))
+    return _first_index(reached & (tp + fp > 0))
 
 
-def _at_volume(s: ScoreTable, volume: float) -> Places:
+def _volume_index(s: ScoreTable, volume: float) -> Places:
     tp, fp = s.running
     taken = tp + fp
-    return _first((taken >= (volume - ROUNDING) * taken[..., -1:]) & (taken > 0))
+    return _first_index((taken >= (volume - ROUNDING) * taken[..., -1:]) & (taken > 0))
 
 
-def _at_precision(s: ScoreTable, precision: float) -> Places:
+def _precision_index(s: ScoreTable, precision: float) -> Places:
     tp, fp = s.running
     taken = tp + fp
     holds = (tp >= (precision - ROUNDING) * taken) & (taken > 0)
@@ -323,7 +323,7 @@ def _at_precision(s: ScoreTable, precision: float) -> Places:
     return np.asarray(np.where(holds.any(axis=-1), first, -1))
 
 
-def _at_fpr(s: ScoreTable, fpr: float) -> Places:
+def _fpr_index(s: ScoreTable, fpr: float) -> Places:
     tp, fp = s.running
     holds = fp <= (fpr + ROUNDING) * s.total_negative[..., None]
     return np.asarray(np.where(holds, tp, -1.0).argmax(axis=-1))
@@ -331,7 +331,7 @@ def _at_fpr(s: ScoreTable, fpr: float) -> Places:
 
 def _opened_at_precision(s: ScoreTable, precision: float) -> Blocks:
     tp, fp = s.running
-    place = _at_precision(s, precision)
+    place = _precision_index(s, precision)
     found = np.where(place < 0, -1.0, _take(tp, place))
     tp, fp = tp[..., 1:], fp[..., :-1]
     return np.asarray((tp >= found[..., None]) & (tp >= (precision - ROUNDING) * (tp + fp)))
@@ -339,7 +339,7 @@ def _opened_at_precision(s: ScoreTable, precision: float) -> Blocks:
 
 def _opened_at_fpr(s: ScoreTable, fpr: float) -> Blocks:
     tp, fp = s.running
-    found = _take(tp, _at_fpr(s, fpr))
+    found = _take(tp, _fpr_index(s, fpr))
     kept = fp[..., :-1] <= (fpr + ROUNDING) * s.total_negative[..., None]
     return np.asarray((tp[..., 1:] >= found[..., None]) & kept)
 
@@ -348,14 +348,14 @@ def _opened_at_fpr(s: ScoreTable, fpr: float) -> Blocks:
     "precision@recall",
     aliases=("PPV@recall", "precision@sensitivity", "precision@TPR"),
     at="recall",
-    place=_at_recall_not_empty,
-    opens=lambda s, **given: _before(s, _at_recall_not_empty(s, **given)),
+    place=_nonempty_recall_index,
+    opens=lambda s, **given: _preceding_block(s, _nonempty_recall_index(s, **given)),
     undefined=NO_POSITIVE,
 )
 def precision_at_recall(s: ScoreTable, recall: float) -> FloatArray:
     """Precision at a recall: the precision at the highest threshold with recall ≥ r, of those at
     which anything is predicted positive. Nothing is interpolated."""
-    tp, fp = _rates(s, _at_recall_not_empty(s, recall))
+    tp, fp = _rates(s, _nonempty_recall_index(s, recall))
     return tp / (tp + fp)
 
 
@@ -370,7 +370,7 @@ def interpolated_precision_at_recall(s: ScoreTable, recall: float) -> FloatArray
     at which anything is predicted positive."""
     tp, fp = s.running
     reached = tp >= (recall - ROUNDING) * s.total_positive[..., None]
-    return np.asarray(np.where(reached, precision_of(tp, fp), 0.0).max(axis=-1))
+    return np.asarray(np.where(reached, precision_from_counts(tp, fp), 0.0).max(axis=-1))
 
 
 @area("PR-11pt", aliases=("pr_11pt", "eleven-point-precision"), undefined=NO_POSITIVE)
@@ -387,7 +387,7 @@ def break_even_precision(s: ScoreTable) -> FloatArray:
     predicted positive as are. Inside a block of tied scores rows count as evenly mixed."""
     tp, fp = s.running
     taken, wanted = tp + fp, s.total_positive[..., None]
-    last = _first(taken >= wanted * (1 - ROUNDING))
+    last = _first_index(taken >= wanted * (1 - ROUNDING))
     before, after = np.maximum(last - 1, 0), last
     missing = s.total_positive - _take(taken, before)
     block = _take(taken, after) - _take(taken, before)
@@ -400,15 +400,15 @@ def break_even_precision(s: ScoreTable) -> FloatArray:
     "precision@volume",
     aliases=("PPV@volume",),
     at="volume",
-    place=_at_volume,
-    opens=lambda s, **given: _before(s, _at_volume(s, **given)),
+    place=_volume_index,
+    opens=lambda s, **given: _preceding_block(s, _volume_index(s, **given)),
     perfect=None,
     undefined=NO_ROWS,
 )
 def precision_at_volume(s: ScoreTable, volume: float) -> FloatArray:
     """Precision at a volume: the precision at the highest threshold at which at least the share v
     of all rows (and not nothing) is predicted positive. Nothing is interpolated."""
-    tp, fp = _rates(s, _at_volume(s, volume))
+    tp, fp = _rates(s, _volume_index(s, volume))
     return tp / (tp + fp)
 
 
@@ -416,37 +416,37 @@ def precision_at_volume(s: ScoreTable, volume: float) -> FloatArray:
     "recall@precision",
     aliases=("sensitivity@precision", "TPR@precision", "recall@PPV"),
     at="precision",
-    place=_at_precision,
+    place=_precision_index,
     opens=_opened_at_precision,
     undefined=NO_POSITIVE
-    | {"precision_not_reached": lambda s, p: _at_precision(s, p["precision"]) < 0},
+    | {"precision_not_reached": lambda s, p: _precision_index(s, p["precision"]) < 0},
 )
 def recall_at_precision(s: ScoreTable, precision: float) -> FloatArray:
     """Recall at a precision: the largest recall of a threshold with precision ≥ p. Predicting
     nothing positive has no precision and so never satisfies the bound. Nothing is interpolated."""
-    return _rates(s, _at_precision(s, precision))[0] / s.total_positive
+    return _rates(s, _precision_index(s, precision))[0] / s.total_positive
 
 
 @area(
     "recall@FPR",
     aliases=("sensitivity@FPR", "TPR@FPR"),
     at="fpr",
-    place=_at_fpr,
+    place=_fpr_index,
     opens=_opened_at_fpr,
     undefined=BOTH_CLASSES,
 )
 def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
     """Recall at a false positive rate: the largest recall of a threshold with FPR ≤ f; 0 where
     only predicting nothing positive keeps to it. Nothing is interpolated."""
-    return _rates(s, _at_fpr(s, fpr))[0] / s.total_positive
+    return _rates(s, _fpr_index(s, fpr))[0] / s.total_positive
 
 
 @area(
     "FPR@recall",
     aliases=("FPR@sensitivity", "FPR@TPR"),
     at="recall",
-    place=_at_recall,
-    opens=lambda s, **given: _before(s, _at_recall(s, **given)),
+    place=_recall_index,
+    opens=lambda s, **given: _preceding_block(s, _recall_index(s, **given)),
     higher_is_better=False,
     perfect=0.0,
     undefined=BOTH_CLASSES,
@@ -454,14 +454,14 @@ def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
 def fpr_at_recall(s: ScoreTable, recall: float) -> FloatArray:
     """False positive rate at a recall: the smallest FPR of a threshold with recall ≥ r. Nothing is
     interpolated."""
-    return _rates(s, _at_recall(s, recall))[1] / s.total_negative
+    return _rates(s, _recall_index(s, recall))[1] / s.total_negative
 
 
 @area(
     "KS",
     aliases=("kolmogorov_smirnov", "ks_statistic"),
     uninformed=0.0,
-    **_best(informedness),
+    **_maximum_traits(informedness),
     undefined=BOTH_CLASSES,
 )
 def kolmogorov_smirnov(s: ScoreTable) -> FloatArray:
@@ -473,7 +473,11 @@ def kolmogorov_smirnov(s: ScoreTable) -> FloatArray:
 
 
 @area(
-    "max-F", aliases=("best-F", "max_f"), suffix="beta", **_best(f_measure), undefined=NO_POSITIVE
+    "max-F",
+    aliases=("best-F", "max_f"),
+    suffix="beta",
+    **_maximum_traits(f_measure),
+    undefined=NO_POSITIVE,
 )
 def best_f_measure(s: ScoreTable, beta: float = 1.0) -> FloatArray:
     """Largest F_β of all thresholds. It is chosen on the rows it is measured on, and so too high
@@ -482,7 +486,10 @@ def best_f_measure(s: ScoreTable, beta: float = 1.0) -> FloatArray:
 
 
 @area(
-    "max-accuracy", aliases=("best-accuracy", "max_accuracy"), **_best(accuracy), undefined=NO_ROWS
+    "max-accuracy",
+    aliases=("best-accuracy", "max_accuracy"),
+    **_maximum_traits(accuracy),
+    undefined=NO_ROWS,
 )
 def best_accuracy(s: ScoreTable) -> FloatArray:
     """Largest accuracy of all thresholds, predicting nothing positive among them. It is chosen on

@@ -14,17 +14,21 @@ from calipers.statistics import FloatArray
 soft = partial(mean_of_rows, family="soft", higher_is_better=False, any_classes=True)
 
 
-def _answer(truth: FloatArray, weight: FloatArray | None) -> FloatArray:
+def _mean_distribution(truth: FloatArray, weight: FloatArray | None) -> FloatArray:
     """The best constant answer: the mean of the true distributions."""
     return np.asarray(np.average(truth, axis=0, weights=weight))
 
 
 def _excess_of_constant(truth: FloatArray, weight: FloatArray | None) -> float:
-    return float(np.average(excess_entropies(truth, _answer(truth, weight)), weights=weight))
+    return float(
+        np.average(excess_entropies(truth, _mean_distribution(truth, weight)), weights=weight)
+    )
 
 
 def _distance_of_constant(truth: FloatArray, weight: FloatArray | None) -> float:
-    return float(np.average(squared_distances(truth, _answer(truth, weight)), weights=weight))
+    return float(
+        np.average(squared_distances(truth, _mean_distribution(truth, weight)), weights=weight)
+    )
 
 
 @soft(
@@ -32,7 +36,7 @@ def _distance_of_constant(truth: FloatArray, weight: FloatArray | None) -> float
     aliases=("soft_cross_entropy",),
     range=(0, inf),
     undefined=NO_ROWS | INFINITE,
-    default=lambda truth, w: float(cross_entropy(*[_answer(truth, w)] * 2)),
+    default=lambda truth, w: float(cross_entropy(*[_mean_distribution(truth, w)] * 2)),
 )
 def cross_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
     """Cross-entropy of the true distribution p and the predicted q: the mean of H(p, q) =
@@ -41,10 +45,10 @@ def cross_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0
     It is the log loss where all truth is certain. At best it is the mean of H(p), which is not 0;
     what it has beyond that is ``KL-divergence``.
     """
-    return np.asarray(cross_entropy(truth, _clipped(probability, delta)))
+    return np.asarray(cross_entropy(truth, _clip(probability, delta)))
 
 
-def _clipped(probability: FloatArray, delta: float) -> FloatArray:
+def _clip(probability: FloatArray, delta: float) -> FloatArray:
     return np.clip(probability, delta, 1 - delta) if delta else probability
 
 
@@ -59,7 +63,7 @@ def _clipped(probability: FloatArray, delta: float) -> FloatArray:
 def excess_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
     """Divergence of the predicted distribution q from the true p (Kullback and Leibler's): the mean
     of H(p, q) − H(p) = Σ pₖ ln(pₖ/qₖ), in nats, 0 at best; ``delta`` is that of the log loss."""
-    excess = cross_entropy(truth, _clipped(probability, delta)) - cross_entropy(truth, truth)
+    excess = cross_entropy(truth, _clip(probability, delta)) - cross_entropy(truth, truth)
     return np.asarray(np.maximum(excess, 0.0))
 
 

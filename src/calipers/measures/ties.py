@@ -68,10 +68,10 @@ def average_over_ties(
         expected = formula if measure.ties == "linear" else measure.ties
         if callable(expected):
             return np.asarray(expected(r.averages(), **parameters), np.float64)
-    elif measure.monotone and _rises(parameters):
+    elif measure.monotone and _is_monotone(parameters):
         ordered = r.rearranged(best_first=ties == "best")
         return np.asarray(formula(ordered, **parameters), np.float64)
-    return _over_all_orders(measure, r, parameters, ties)
+    return _average_over_orders(measure, r, parameters, ties)
 
 
 def too_many_orders(
@@ -79,21 +79,23 @@ def too_many_orders(
 ) -> Any:
     """Where :func:`average_over_ties` has to give up."""
     exact = (
-        measure.ties is not None if ties == "average" else measure.monotone and _rises(parameters)
+        measure.ties is not None
+        if ties == "average"
+        else measure.monotone and _is_monotone(parameters)
     )
     if exact:
         return np.zeros(len(r), bool)
     return np.array([_number_of_orders(blocks) > MOST_ORDERS for blocks in _blocks(r)])
 
 
-def _rises(parameters: Mapping[str, Any]) -> bool:
+def _is_monotone(parameters: Mapping[str, Any]) -> bool:
     """Whether a higher grade is never worth less, so that the best order is by grade."""
     named = dict(parameters.get("gains") or ())
     gains = [named.get(grade, grade) for grade in range(max(named, default=0) + 2)]
     return min(named, default=0) >= 0 and gains == sorted(gains)
 
 
-def _over_all_orders(
+def _average_over_orders(
     measure: RankingTraits, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> FloatArray:
     higher = (ties == "best") == bool(measure.higher_is_better)

@@ -16,10 +16,12 @@ def credit(classes: int, k: int, tied: str) -> FloatArray:
     """What a row counts for, by how many classes score higher than the true one (row) and how many
     others the same (column)."""
     above, others = np.indices((classes, classes))
-    return credit_of(above, others, k, tied)
+    return credit_from_counts(above, others, k, tied)
 
 
-def credit_of(above: npt.NDArray[Any], others: npt.NDArray[Any], k: int, tied: str) -> FloatArray:
+def credit_from_counts(
+    above: npt.NDArray[Any], others: npt.NDArray[Any], k: int, tied: str
+) -> FloatArray:
     """The same of some numbers of classes above and of others tied."""
     if tied == "share":
         return np.asarray(np.clip((k - above) / (others + 1), 0.0, 1.0))
@@ -35,7 +37,7 @@ def credit_of(above: npt.NDArray[Any], others: npt.NDArray[Any], k: int, tied: s
     range=(0, 1),
     aliases=("top_k_accuracy", "top_k_accuracy_score"),
     perfect=1.0,
-    rows=credit_of,
+    rows=credit_from_counts,
     at="k",
     any_classes=True,
     infix="k",

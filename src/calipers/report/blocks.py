@@ -53,7 +53,7 @@ def name(text: object) -> str:
     return f"{_BEGIN}{shorten_name(text)}{_END}"
 
 
-def literal(text: object) -> str:
+def mark_literal(text: object) -> str:
     """A text of any length of which nothing is known, marked."""
     return f"{_BEGIN}{escape_unprintable(text)}{_END}"
 
@@ -63,7 +63,7 @@ def has_names(text: str) -> bool:
     return _BEGIN in text
 
 
-def spoken(
+def render_text(
     text: str, of_name: Callable[[str], str] = str, of_rest: Callable[[str], str] = str
 ) -> str:
     """A text without its marks, each part of it made into what a format has in its place."""
@@ -280,29 +280,31 @@ Block = (
 )
 
 
-def simplified(blocks: Iterable[Block]) -> Iterator[Block]:
+def simplify(blocks: Iterable[Block]) -> Iterator[Block]:
     """The blocks that every format has: parts under headings, charts by their captions and numbers;
     what needs a browser is left out."""
     for block in blocks:
         match block:
             case Part():
                 yield Heading(block.title, block.level)
-                yield from simplified(block.blocks)
+                yield from simplify(block.blocks)
             case Provenance():
-                facts = [f"{literal(key)}: {literal(value)}" for key, value in block.items]
+                facts = [
+                    f"{mark_literal(key)}: {mark_literal(value)}" for key, value in block.items
+                ]
                 yield Fold("Provenance", [Lines(facts)])
             case Figures():
                 for figure in block.items:
-                    yield Heading(literal(figure.title), 3)
-                    yield Lines([literal(figure.caption)])
-                    yield Fold("Numbers", [numbers_of(figure)], level=4)
+                    yield Heading(mark_literal(figure.title), 3)
+                    yield Lines([mark_literal(figure.caption)])
+                    yield Fold("Numbers", [figure_table(figure)], level=4)
             case Pairs() | Explorer() | Downloads():
                 pass
             case _:
                 yield block
 
 
-def numbers_of(figure: Figure) -> Table:
+def figure_table(figure: Figure) -> Table:
     """The numbers of a chart."""
     head, rows = (
         map(escape_unprintable, figure.head),

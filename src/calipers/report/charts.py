@@ -15,7 +15,7 @@ from calipers.report.class_tables import MOST_IN_GRID, matrix_table, summary
 from calipers.report.display_names import use_display_names
 from calipers.report.figures import vega
 from calipers.report.figures.confusions import MOST_DRAWN
-from calipers.report.figures.curves import chart_of
+from calipers.report.figures.curves import get_chart
 from calipers.report.figures.figure import SIDE_BY_SIDE, Figure, assign_ids, lazy_figures
 from calipers.report.figures.registry import CHARTS, SECTIONS, ComparisonChart
 from calipers.report.figures.rendering import render_image, render_svg
@@ -31,8 +31,8 @@ from calipers.results import (
     Definition,
     Estimate,
     Evaluation,
-    kinds_in,
-    of_kinds,
+    curve_kinds,
+    select_kinds,
 )
 from calipers.results.name_lookup import NOTHING, lookup_error, match_name
 
@@ -154,13 +154,13 @@ def evaluation_charts(evaluation: Evaluation) -> tuple[str, ...]:
     """The names of all charts, without drawing any curve."""
     rest = replace(evaluation, curves=(), sources=None)
     kinds = [figure.kind for figure in figures(rest)]
-    of_curves = dict.fromkeys(kinds_in(evaluation.curves))
-    return tuple(dict.fromkeys([*kinds, *(k for k in of_curves if not chart_of(k).part_of)]))
+    of_curves = dict.fromkeys(curve_kinds(evaluation.curves))
+    return tuple(dict.fromkeys([*kinds, *(k for k in of_curves if not get_chart(k).part_of)]))
 
 
 def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
     """The figures of one kind; no other curves are computed."""
-    curves = of_kinds(evaluation.curves, {kind, *chart_of(kind).needs})
+    curves = select_kinds(evaluation.curves, {kind, *get_chart(kind).needs})
     compared = None if curves else evaluation.comparison
     made = figures(replace(evaluation, curves=curves, comparison=compared, sources=None))
     return [figure for figure in made if figure.kind == kind]
@@ -168,7 +168,7 @@ def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
 
 def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart:
     """The chart of that name."""
-    made = _of_comparison(use_display_names(comparison))
+    made = _comparison_figures(use_display_names(comparison))
     kind = match_name("chart", name, dict.fromkeys(figure.kind for figure in made))
     own = comparison.asked.get(of or "", of)
     return _chart(kind, [figure for figure in made if figure.kind == kind], own)
@@ -176,10 +176,10 @@ def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart
 
 def comparison_charts(comparison: Comparison) -> tuple[str, ...]:
     """The names of all charts."""
-    return tuple(dict.fromkeys(figure.kind for figure in _of_comparison(comparison)))
+    return tuple(dict.fromkeys(figure.kind for figure in _comparison_figures(comparison)))
 
 
-def _of_comparison(comparison: Comparison) -> list[Figure]:
+def _comparison_figures(comparison: Comparison) -> list[Figure]:
     return [*comparison_figures(comparison), *every_unit_figure(comparison)[0]]
 
 
@@ -187,7 +187,7 @@ def curves_chart(curves: Sequence[Curve]) -> Chart:
     """The chart of some curves of one kind, as the page has it where it has one."""
     systems = tuple(dict.fromkeys(curve.system for curve in curves))
     named = tuple(Estimate("", 0.0, system=system) for system in systems)
-    chart = chart_of(curves[0].kind)
+    chart = get_chart(curves[0].kind)
     alone = chart.curves_of_system not in (0, len(curves))  # the page draws them together
     made = [] if alone else figures(Evaluation("curves", named, curves=tuple(curves)))
     return _chart(chart.name, made or [chart.figure(curves, systems)], None)
@@ -204,12 +204,12 @@ def _chart(kind: str, made: Sequence[Figure], of: str | None) -> Chart:
     if not made:
         raise lookup_error(f"{kind}: {NOTHING}")
     if of is not None:
-        by = dict(zip(_each_of(made), made, strict=True))
+        by = dict(zip(_figure_labels(made), made, strict=True))
         made = [by[match_name(f"chart of {kind} of", shorten_name(of), by)]]
     return Chart(kind, tuple(made))
 
 
-def _each_of(made: Sequence[Figure]) -> list[str]:
+def _figure_labels(made: Sequence[Figure]) -> list[str]:
     """What each figure is of, among those of its kind; its title where that does not tell."""
     names = [f.choice or f.title.partition(": ")[2] or f.title for f in made]
     return [f.title if names.count(name) > 1 else name for f, name in zip(made, names, strict=True)]
@@ -235,10 +235,10 @@ def chart_files(
     """Every chart, as the name of a file and its bytes. Where more than two are of a kind each has
     a file of its own."""
     taken: set[str] = set()
-    for chart in _all(result, orientation):
+    for chart in _all_figures(result, orientation):
         parts = [(chart.name, chart)]
         if len(chart.figures) > SIDE_BY_SIDE:
-            each = zip(_each_of(chart.figures), chart.figures, strict=True)
+            each = zip(_figure_labels(chart.figures), chart.figures, strict=True)
             parts = [(f"{chart.name} {of}", Chart(chart.name, (f,))) for of, f in each]
         for name, part in parts:
             stem = _file_name(name, taken)
@@ -246,11 +246,11 @@ def chart_files(
                 yield f"{stem}.{kind}", part.drawn(kind)
 
 
-def _all(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:
+def _all_figures(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:
     if isinstance(result, Evaluation):
         made = figures(use_display_names(result), orientation)
     else:
-        made = _of_comparison(use_display_names(result))
+        made = _comparison_figures(use_display_names(result))
     by_kind: dict[str, list[Figure]] = {}
     for figure in made:
         by_kind.setdefault(figure.kind, []).append(figure)
@@ -295,8 +295,8 @@ def figures(
                 yield replace(figure, begun=begin(static_spec(figure.spec)))
 
     sections: dict[str, list[Figure]] = {section: [] for section in SECTIONS}
-    unknown = [kind for kind in dict.fromkeys(kinds_in(evaluation.curves)) if kind not in CHARTS]
-    for chart in (*CHARTS.values(), *map(chart_of, unknown)):
+    unknown = [kind for kind in dict.fromkeys(curve_kinds(evaluation.curves)) if kind not in CHARTS]
+    for chart in (*CHARTS.values(), *map(get_chart, unknown)):
         sections[chart.section] += begun(chart.figures(evaluation, orientation))
     sections["evaluation"].sort(key=lambda figure: figure.more)
     return assign_ids(figure for of in sections.values() for figure in of)
@@ -328,32 +328,32 @@ def combine_specs(figures: Sequence[Figure]) -> Spec:
     if len(figures) == 1:
         return figures[0].spec
     datasets: dict[str, Any] = {}
-    parts = [_part(figure, f"-{place}", datasets) for place, figure in enumerate(figures)]
+    parts = [_sub_spec(figure, f"-{place}", datasets) for place, figure in enumerate(figures)]
     apart = {"color": "independent", "strokeDash": "independent", "shape": "independent"}
     extra: Spec = {"datasets": datasets} if datasets else {}
-    made = vega.whole(concat=parts, columns=_COLUMNS, resolve={"scale": apart}, **extra)
+    made = vega.assemble_spec(concat=parts, columns=_COLUMNS, resolve={"scale": apart}, **extra)
     lefts = [figure.spec["padding"]["left"] for figure in figures]
     return {**made, "padding": {**made["padding"], "left": max(lefts)}}
 
 
-def _part(figure: Figure, suffix: str, datasets: dict[str, Any]) -> Spec:
+def _sub_spec(figure: Figure, suffix: str, datasets: dict[str, Any]) -> Spec:
     """The spec of one of them, its names told from those of the others."""
     own = figure.spec.get("datasets", {})
     datasets |= {f"{name}{suffix}": rows for name, rows in own.items()}
     inner = {key: value for key, value in figure.spec.items() if key not in _OUTER}
     title = {"text": figure.title, "color": "currentColor", "fontWeight": "normal", "fontSize": 14}
-    made: Spec = _renamed(inner, frozenset(own), suffix)
+    made: Spec = _rename_datasets(inner, frozenset(own), suffix)
     return {"title": {**title, "anchor": "start"}, **made}
 
 
-def _renamed(part: Any, datasets: frozenset[str], suffix: str) -> Any:
+def _rename_datasets(part: Any, datasets: frozenset[str], suffix: str) -> Any:
     """A part of a spec, in which data and parameters have names of their own."""
     if isinstance(part, list):
-        return [_renamed(item, datasets, suffix) for item in part]
+        return [_rename_datasets(item, datasets, suffix) for item in part]
     if not isinstance(part, Mapping):
         return part
     out = {
-        key: value if key == "values" else _renamed(value, datasets, suffix)
+        key: value if key == "values" else _rename_datasets(value, datasets, suffix)
         for key, value in part.items()
     }
     if out.keys() == {"name"} and out["name"] in datasets:

@@ -79,14 +79,14 @@ def matrix_table(
     the cells that hold rows."""
     names = list(told_apart(confusion.labels, LABEL).values())
     if len(names) > MOST_IN_GRID:
-        return _listed(confusion, names, orientation, normalise)
+        return _list_cells(confusion, names, orientation, normalise)
     cells = format_cells(confusion.table(orientation, normalise), shares=normalise is not None)
     rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
     sides = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     return [" \\ ".join(sides), *names], rows
 
 
-def _listed(
+def _list_cells(
     confusion: ConfusionBase, names: Sequence[str], orientation: str, normalise: str | None
 ) -> tuple[list[str], list[list[str]]]:
     truth, predicted, cells = confusion.occupied()
@@ -143,7 +143,7 @@ def class_table(confusion: ConfusionBase) -> tuple[list[str], list[list[str]]]:
     return head, [[n, *s, *v] for n, s, v in zip(names, sizes, values, strict=True)]
 
 
-def most_confused(confusion: ConfusionBase, most: int = 10) -> list[tuple[str, str, float]]:
+def largest_confusions(confusion: ConfusionBase, most: int = 10) -> list[tuple[str, str, float]]:
     """The largest cells beside the diagonal: true class, what it is taken for, count."""
     truth, predicted, count = confusion.occupied()
     beside = np.flatnonzero(truth != predicted)
@@ -159,7 +159,7 @@ def summary(confusion: ConfusionBase) -> str:
     truth, predicted, count = confusion.occupied()
     total, right = float(count.sum()), float(count[truth == predicted].sum())
     text = f"{numbers.format_number(right)} of {numbers.format_number(total)} are on the diagonal"
-    for *names, most in most_confused(confusion, 1):
+    for *names, most in largest_confusions(confusion, 1):
         true, said = told_apart(names).values()
         text += (
             f"; the most frequent error predicts {said} for {true} ({numbers.format_number(most)})"
@@ -221,19 +221,19 @@ def label_caption(table: LabelTable) -> str:
             f"{numbers.format_percent(table.level)} intervals hold for each {table.of} separately "
             "and are "
             "not adjusted for the number of "
-            f"{plural(table)}."
+            f"{axis_names(table)}."
         )
     return " ".join(parts)
 
 
-def plural(table: LabelTable) -> str:
+def axis_names(table: LabelTable) -> str:
     """What the rows of the table are."""
     return "classes" if table.of == "class" else f"{table.of}s"
 
 
 def label_titles(tables: Sequence[LabelTable]) -> list[str]:
     """Whose each of the tables is; where these are of several kinds, what it is of too."""
-    kinds = {table.of: plural(table).capitalize() for table in tables}
+    kinds = {table.of: axis_names(table).capitalize() for table in tables}
     made = []
     for table in tables:
         named = "" if table.system in (UNNAMED, ALL_RATERS) else shorten_name(table.system)

@@ -23,7 +23,7 @@ Shown = TypeVar("Shown", bound=Callable[..., Any])
 Result = TypeVar("Result", Evaluation, Comparison)
 
 
-def with_display_names(show: Shown) -> Shown:
+def apply_display_names(show: Shown) -> Shown:
     """Show the result, which is the first argument, with the names that were asked for."""
 
     @wraps(show)
@@ -43,24 +43,24 @@ def use_display_names(result: Result) -> Result:
         return _comparison(result, names)
     return replace(
         result,
-        estimates=tuple(_renamed(result.estimates, names)),
+        estimates=tuple(_rename_measures(result.estimates, names)),
         comparison=result.comparison and _comparison(result.comparison, names),
-        definitions=tuple(_defined(d, names) for d in result.definitions),
+        definitions=tuple(_rename_definition(d, names) for d in result.definitions),
         per_unit=_units(result.per_unit, names),
         slices=_slices(result.slices, names),
-        findings=tuple(_found(f, names) for f in result.findings),
+        findings=tuple(_rename_finding(f, names) for f in result.findings),
         asked={},
     )
 
 
-def _renamed(rows: Sequence[Any], names: Mapping[str, str]) -> list[Any]:
+def _rename_measures(rows: Sequence[Any], names: Mapping[str, str]) -> list[Any]:
     return [replace(r, measure=names[r.measure]) if r.measure in names else r for r in rows]
 
 
 def _comparison(made: Comparison, names: Mapping[str, str]) -> Comparison:
     return replace(
         made,
-        differences=tuple(_renamed(made.differences, names)),
+        differences=tuple(_rename_measures(made.differences, names)),
         primary=made.primary and names.get(made.primary, made.primary),
         overall=_LazyOmnibusTests(made.overall, names),
         per_unit=_units(made.per_unit, names),
@@ -77,10 +77,10 @@ class _LazyOmnibusTests(LazySequence[OmnibusTest]):
 
     @cached_property
     def _made(self) -> Sequence[OmnibusTest]:
-        return _renamed(self.of, self.names)
+        return _rename_measures(self.of, self.names)
 
 
-def _defined(definition: Definition, names: Mapping[str, str]) -> Definition:
+def _rename_definition(definition: Definition, names: Mapping[str, str]) -> Definition:
     own = definition.measure
     if own not in names:
         return definition
@@ -91,7 +91,7 @@ def _defined(definition: Definition, names: Mapping[str, str]) -> Definition:
     )
 
 
-def _found(found: Finding, names: Mapping[str, str]) -> Finding:
+def _rename_finding(found: Finding, names: Mapping[str, str]) -> Finding:
     """The finding, whose sentence calls a measure what its table calls it."""
     sentence = found.sentence
     for own in (name for name in found.measures if name in names):
@@ -108,7 +108,7 @@ def _slices(slices: Slices | None, names: Mapping[str, str]) -> Slices | None:
         return None
 
     def one(of: Any) -> Any:
-        return _renamed([of], names)[0]
+        return _rename_measures([of], names)[0]
 
     return replace(
         slices,

@@ -40,7 +40,7 @@ from calipers.report.blocks import (
     Terms,
     Verdict,
     WideTable,
-    literal,
+    mark_literal,
     name,
 )
 from calipers.report.display_names import use_display_names
@@ -52,8 +52,8 @@ from calipers.report.headlines import (
     headlines,
     omitted_pairs_note,
     other_measures,
-    others,
     primary_differences,
+    secondary_headline,
 )
 from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.safe_names import unique_labels as told_apart
@@ -63,7 +63,7 @@ from calipers.report.tables import (
     NUMBER,
     Column,
     SliceGroup,
-    filled,
+    drop_empty_columns,
     left_out_text,
     slice_groups,
     within_left_out_text,
@@ -71,8 +71,7 @@ from calipers.report.tables import (
 )
 from calipers.report.verdict import adjustment_text, group_by_pair, p_heading, sentences
 from calipers.report.wide import is_wide
-from calipers.report.writers import known, named
-from calipers.report.writers import own as own_formats
+from calipers.report.writers import get_writer, list_formats, own_formats
 from calipers.results import (
     ORIENTATIONS,
     Comparison,
@@ -116,7 +115,7 @@ class ReportableResult(Protocol):
 
 
 @dataclass(frozen=True)
-class Look:
+class DisplayOptions:
     """How a result is to be shown: on what, in which layout, with confusion matrices in which
     orientation, and whether a paper has intervals."""
 
@@ -141,16 +140,16 @@ class Look:
         return self.medium in (Medium.BROWSER, Medium.NOTEBOOK)
 
 
-def written(result: Any, format: str, **look: Any) -> str:  # noqa: A002
+def render(result: Any, format: str, **look: Any) -> str:  # noqa: A002
     """A result in a format."""
     # Only where it is none of ours are those of other packages looked up.
-    writer = named(
-        match_name("format", format, own_formats() if format in own_formats() else known())
+    writer = get_writer(
+        match_name("format", format, own_formats() if format in own_formats() else list_formats())
     )
-    return writer.write(document(result, Look(writer.medium, **look)))
+    return writer.write(document(result, DisplayOptions(writer.medium, **look)))
 
 
-def cell(result: Evaluation | Comparison | LearningResult) -> str:
+def notebook_cell(result: Evaluation | Comparison | LearningResult) -> str:
     """A result as a notebook shows it below a cell."""
     from calipers.report.writers.html import Cell
 
@@ -165,7 +164,7 @@ def cell(result: Evaluation | Comparison | LearningResult) -> str:
             figures=[figure(result)],
             more=("How", learning.notes(result)),
         )
-    return Cell().write(document(result, Look(Medium.NOTEBOOK)))
+    return Cell().write(document(result, DisplayOptions(Medium.NOTEBOOK)))
 
 
 def learning_chart(of: LearningResult) -> Chart:
@@ -177,7 +176,7 @@ def learning_chart(of: LearningResult) -> Chart:
     return Chart(made.kind, (made,))
 
 
-def document(result: Any, look: Look) -> Iterable[Block]:
+def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
     """The blocks of a result."""
     match result:
         case Evaluation():
@@ -185,13 +184,13 @@ def document(result: Any, look: Look) -> Iterable[Block]:
         case Comparison():
             return comparison(use_display_names(result), look, result)
         case Plan():
-            return of_plan(result, look)
+            return plan_document(result, look)
         case LearningResult():
-            return learned(result, look)
+            return learning_document(result, look)
         case Selection():
-            return selected(result, look)
+            return selection_document(result, look)
         case ThresholdTables():
-            return of_cutoffs(result, look)
+            return threshold_document(result, look)
         case Slices():
             return slices(result)
     raise TypeError(f"there is no document of a {type(result).__name__}")
@@ -200,15 +199,17 @@ def document(result: Any, look: Look) -> Iterable[Block]:
 # --- Evaluations ----------------------------------------------------------------------------------
 
 
-def evaluation(of: Evaluation, look: Look, original: Evaluation | None = None) -> Iterator[Block]:
+def evaluation(
+    of: Evaluation, look: DisplayOptions, original: Evaluation | None = None
+) -> Iterator[Block]:
     """An evaluation: the verdict first, but on a terminal last, where it is read first. The
     ``original`` is the one that can be taken along."""
     if look.medium is Medium.PAPER:
-        yield from _on_paper(of, intervals=look.intervals)
+        yield from _paper_tables(of, intervals=look.intervals)
         return
-    rest = others(of, name)
+    rest = secondary_headline(of, name)
     verdict = Verdict(headlines(of, name), [rest] if rest else [])
-    notes = Notes(list(map(literal, of.notes)))
+    notes = Notes(list(map(mark_literal, of.notes)))
     yield Heading(table_rows.report_heading(of), 1)
     if not look.on_screen:
         yield verdict
@@ -228,13 +229,13 @@ def evaluation(of: Evaluation, look: Look, original: Evaluation | None = None) -
         yield from _labels(of.label_tables, look)
     parts = [
         () if of.slices is None else slices(of.slices, look, of),
-        () if of.cutoffs is None else of_cutoffs(of.cutoffs, look),
+        () if of.cutoffs is None else threshold_document(of.cutoffs, look),
     ]
     if look.medium is not Medium.NOTEBOOK:
         for part in parts if look.on_screen else reversed(parts):
             yield from part
     if look.in_browser:
-        yield from _charts_of(of, look.orientation)
+        yield from _chart_blocks(of, look.orientation)
         yield from _definitions(_all_definitions(of))
     if look.on_screen:
         yield from (verdict, notes)
@@ -281,7 +282,7 @@ def finding_item(
     at = anchors or {}
     return FindingText(
         table_rows.severity_prefix(found).strip(),
-        literal(table_rows.finding_text(found, alike)),
+        mark_literal(table_rows.finding_text(found, alike)),
         found.severity,
         escape_unprintable(found.rule),
         f"{100 * found.level:.4g}%",
@@ -290,13 +291,13 @@ def finding_item(
     )
 
 
-def _notes(notes: Notes, look: Look) -> Iterator[Block]:
+def _notes(notes: Notes, look: DisplayOptions) -> Iterator[Block]:
     if notes.items and look.in_browser:
         yield Heading("Notes", anchor="notes")
     yield notes
 
 
-def _on_paper(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
+def _paper_tables(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
     """Systems by measures; then by costs, with the Pareto fronts of both."""
     yield WideTable(wide.from_evaluation(of, intervals=intervals))
     if of.costs is not None:
@@ -305,7 +306,7 @@ def _on_paper(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
         yield WideTable(replace(made, tests=(*made.tests, *told)))
 
 
-def _numbers(of: Evaluation, look: Look) -> Iterator[Block]:
+def _numbers(of: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """The estimates, and below them the differences; on a terminal those of many pairs are left
     out."""
     found, is_of_rows = of.comparison or None, _is_wide(of, look)
@@ -341,7 +342,7 @@ def _numbers(of: Evaluation, look: Look) -> Iterator[Block]:
         yield from differences(found, look, folded=is_of_rows)
 
 
-def _is_wide(of: Evaluation, look: Look) -> bool:
+def _is_wide(of: Evaluation, look: DisplayOptions) -> bool:
     """Whether it has a row a system; drawings of all measures do not fit in there, so that where
     nothing is asked for these go before, unless many systems are to be ranked."""
     if look.is_drawn and look.layout is None:
@@ -349,23 +350,23 @@ def _is_wide(of: Evaluation, look: Look) -> bool:
     return is_wide(of, look.layout)
 
 
-def _estimates(of: Evaluation, look: Look) -> Table:
+def _estimates(of: Evaluation, look: DisplayOptions) -> Table:
     """A row an estimate."""
-    made = tables.of_estimates(of, arrows=not look.on_screen, drawn=look.is_drawn)
+    made = tables.estimate_columns(of, arrows=not look.on_screen, drawn=look.is_drawn)
     rows_are = "every measure of every system"
-    return Table(filled(made), title="Estimates", rows_are=rows_are, grouped=True)
+    return Table(drop_empty_columns(made), title="Estimates", rows_are=rows_are, grouped=True)
 
 
 def _whiskers(of: Evaluation, measure: str) -> list[Any]:
     """The interval of each system as a row of a wide table, drawn."""
     found = {e.system: e for e in of if e.measure == measure}
     own = [found[system] for system in wide.order_systems(of) if system in found]
-    drawn = tables.whiskers(own, table_rows.definitions_of(of).get(measure), of.systems)
+    drawn = tables.whiskers(own, table_rows.definitions_by_measure(of).get(measure), of.systems)
     by_system = {e.system: one for e, one in zip(own, drawn, strict=True)}
     return [by_system.get(system) for system in wide.order_systems(of)]
 
 
-def differences(of: Comparison, look: Look, *, folded: bool = False) -> Iterator[Block]:
+def differences(of: Comparison, look: DisplayOptions, *, folded: bool = False) -> Iterator[Block]:
     """The table of differences, ``folded`` on a page where they are many, and that of tests of all
     systems together."""
     text = adjustment_text(of)
@@ -373,7 +374,7 @@ def differences(of: Comparison, look: Look, *, folded: bool = False) -> Iterator
         yield from _every_pair(of, look)
         folded = False
     else:
-        columns = filled(tables.of_differences(of, verdict=not look.on_screen))
+        columns = drop_empty_columns(tables.difference_columns(of, verdict=not look.on_screen))
         table = Table(columns, title="Comparison", rows_are="every difference")
         if look.on_screen:
             yield from (table, Lines([text] if text else []))
@@ -383,10 +384,10 @@ def differences(of: Comparison, look: Look, *, folded: bool = False) -> Iterator
     if text and (not folded or look.is_drawn):
         yield Lines([text], aside=True)
     if of.overall and look.medium is not Medium.NOTEBOOK:
-        yield from _together(of, look)
+        yield from _omnibus_tables(of, look)
 
 
-def _every_pair(of: Comparison, look: Look) -> Iterator[Block]:
+def _every_pair(of: Comparison, look: DisplayOptions) -> Iterator[Block]:
     """Pairs that are too many for a table, for a reader to choose from."""
     count = f"{len(group_by_pair(of)):,}"
     if look.in_browser:
@@ -407,20 +408,22 @@ _ALIKE = (
 _NOT_ADJUSTED = " These p-values are not adjusted for the number of measures."
 
 
-def _together(of: Comparison, look: Look, *, groups: bool = True) -> Iterator[Block]:
+def _omnibus_tables(
+    of: Comparison, look: DisplayOptions, *, groups: bool = True
+) -> Iterator[Block]:
     """The omnibus tests of all systems, with homogeneous ``groups`` unless shown already."""
-    columns = tables.of_all_systems(of)
+    columns = tables.omnibus_columns(of)
     title = "Omnibus tests"
     if look.in_browser and len(group_by_pair(of)) > MOST_PAIRS:
         groups = False  # long lists, which the matrix of pairs shows better
     yield Heading(title, 3 if look.in_browser else 2)
-    yield Table(filled(columns if groups else columns[:-1]), title=title)
+    yield Table(drop_empty_columns(columns if groups else columns[:-1]), title=title)
     if look.in_browser:
         several = _NOT_ADJUSTED if len(of.overall) > 1 else ""
         yield Lines([f"{_OF_ALL}{_ALIKE if groups else ''}{several}"], aside=True)
 
 
-def _costs(of: Evaluation, costs: Evaluation, look: Look) -> Iterator[Block]:
+def _costs(of: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[Block]:
     """What the systems cost, and the fronts."""
     yield Heading("Costs", anchor="costs")
     if not look.is_drawn and is_wide(costs, look.layout if look.on_screen else None):
@@ -447,21 +450,21 @@ def _confusions(of: Sequence[ConfusionBase], orientation: str, *, told: bool) ->
     another is told."""
     for own in of:
         if len(own.labels) <= class_tables.MOST_CLASSES:
-            yield Heading(f"Confusion matrix{_of_system(own, of)}")
+            yield Heading(f"Confusion matrix{_system_suffix(own, of)}")
             yield class_tables.table(own, orientation)
             if len(own.labels) > 2 and not told:
                 yield Table.of(*class_tables.class_table(own))
 
 
-def _labels(of: Sequence[LabelTable], look: Look) -> Iterator[Block]:
+def _labels(of: Sequence[LabelTable], look: DisplayOptions) -> Iterator[Block]:
     """The table of labels or clusters of each system."""
     shown = [own for own in of if look.in_browser or len(own.labels) <= class_tables.MOST_LABELS]
     if look.in_browser and len(of) > 1:
-        kinds = " and ".join(dict.fromkeys(map(class_tables.plural, of)))
+        kinds = " and ".join(dict.fromkeys(map(class_tables.axis_names, of)))
         yield Heading(kinds.capitalize(), anchor="labels")
     said = set[str]()
     for own in shown:
-        title = f"{class_tables.plural(own).capitalize()}{_of_system(own, of)}"
+        title = f"{class_tables.axis_names(own).capitalize()}{_system_suffix(own, of)}"
         table = Table.of(*class_tables.label_grid(own), title)
         if len(of) > 1:
             yield Part(title, [table], open=own is shown[0])
@@ -474,7 +477,7 @@ def _labels(of: Sequence[LabelTable], look: Look) -> Iterator[Block]:
             said.add(own.of)
 
 
-def _of_system(
+def _system_suffix(
     own: ConfusionBase | LabelTable | ThresholdTable, of: Sequence[Any] | ThresholdTables
 ) -> str:
     """Whose it is, where there are several."""
@@ -482,7 +485,7 @@ def _of_system(
 
 
 def slices(
-    of: Slices, look: Look | None = None, whole: Evaluation | None = None
+    of: Slices, look: DisplayOptions | None = None, whole: Evaluation | None = None
 ) -> Iterator[Block]:
     """The slices, a table a column that they are cut by; in a browser one a measure, of which a
     reader unfolds those that do not differ from the rest."""
@@ -492,12 +495,12 @@ def slices(
         yield from _systems_within_by_measure(of)
         return
     for title, (by_column, folded) in (
-        ("Slices by", tables.of_slices(of)),
-        ("Comparisons within slices of", tables.of_systems_within(of)),
+        ("Slices by", tables.slice_tables(of)),
+        ("Comparisons within slices of", tables.within_slice_tables(of)),
     ):
         for column, columns in by_column.items():
             yield Heading(f"{title} {name(column)}")
-            yield Table(filled(columns))
+            yield Table(drop_empty_columns(columns))
         if folded:
             yield Lines([folded])
 
@@ -522,7 +525,7 @@ def _slices_by_measure(of: Slices, whole: Evaluation) -> Iterator[Block]:
 
 
 def _slice_part(of: Slices, group: SliceGroup, whole: Evaluation, *, is_open: bool = False) -> Part:
-    definition = table_rows.definitions_of(whole).get(group.name)
+    definition = table_rows.definitions_by_measure(whole).get(group.name)
     drawn = tables.whiskers([row.of.estimate for row in group.rows], definition, whole.systems)
     columns = _without_measure(tables.slice_columns(of, group.rows, drawn))
     table = Table(columns, title=f"{group.measure} by {group.column}")
@@ -553,22 +556,22 @@ def _systems_within_by_measure(of: Slices) -> Iterator[Block]:
 
 
 def _without_measure(columns: Sequence[Column]) -> list[Column]:
-    return [column for column in filled(columns) if column.name != "measure"]
+    return [column for column in drop_empty_columns(columns) if column.name != "measure"]
 
 
-def of_cutoffs(of: ThresholdTables, look: Look) -> Iterator[Block]:
+def threshold_document(of: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:
     """A table a system, and what it holds."""
     said = tables.cutoffs_caption(of)
     if look.in_browser and len(of) > 1:
         yield Heading("Thresholds", anchor="cutoffs")
     for place, own in enumerate(of):
-        title, columns = f"Cut-offs{_of_system(own, of)}", tables.cutoff_columns(of, own)
+        title, columns = f"Cut-offs{_system_suffix(own, of)}", tables.cutoff_columns(of, own)
         if look.medium is Medium.PAPER:
             # The thresholds are typeset as the other numbers are.
             columns = [column._replace(kind=NUMBER) for column in columns]
             yield Table(columns, [f"{title}.", said] if len(of) > 1 else [said])
             continue
-        table = Table(filled(columns), title=title)
+        table = Table(drop_empty_columns(columns), title=title)
         if len(of) > 1:
             yield Part(title, [table], open=not place)
         else:
@@ -576,7 +579,7 @@ def of_cutoffs(of: ThresholdTables, look: Look) -> Iterator[Block]:
             yield table
     if look.medium is not Medium.PAPER:
         yield Lines([said])
-        yield Notes(list(map(literal, of.notes)))
+        yield Notes(list(map(mark_literal, of.notes)))
 
 
 def _provenance(of: Mapping[str, Any]) -> Iterator[Block]:
@@ -588,7 +591,7 @@ def _provenance(of: Mapping[str, Any]) -> Iterator[Block]:
 # --- What a browser has beside --------------------------------------------------------------------
 
 
-def _charts_of(of: Evaluation, orientation: str) -> Iterator[Block]:
+def _chart_blocks(of: Evaluation, orientation: str) -> Iterator[Block]:
     """The slider of thresholds, and the charts; the pictures are drawn while the next curves are
     computed."""
     from calipers.report.charts import figures
@@ -631,7 +634,9 @@ def _definition(of: Definition, anchor: str) -> Term:
 # --- Comparisons ----------------------------------------------------------------------------------
 
 
-def comparison(of: Comparison, look: Look, original: Comparison | None = None) -> Iterator[Block]:
+def comparison(
+    of: Comparison, look: DisplayOptions, original: Comparison | None = None
+) -> Iterator[Block]:
     """A comparison: its differences, and a sentence for each, or for each pair of many."""
     if look.medium is Medium.PAPER:
         made = wide.from_comparison(of)
@@ -656,7 +661,7 @@ def comparison(of: Comparison, look: Look, original: Comparison | None = None) -
             summary, few = f"Each of the {len(every):,} differences", len(every) <= FEW_SENTENCES
             yield Fold(summary, [Lines(every)], open=few)
         yield from [_downloads(original or of)] if look.in_browser else []
-        yield from _notes(Notes(list(map(literal, of.notes))), look)
+        yield from _notes(Notes(list(map(mark_literal, of.notes))), look)
     if is_of_rows:
         ranked, primary = wide.is_of_many(of), primary_differences(of)[0].measure
         made = wide.from_many_systems(of) if ranked else wide.from_comparison(of)
@@ -665,13 +670,13 @@ def comparison(of: Comparison, look: Look, original: Comparison | None = None) -
         yield WideTable(made, primary)
     if look.on_screen:
         if not is_of_rows:
-            yield Table(filled(tables.of_differences(of)))
+            yield Table(drop_empty_columns(tables.difference_columns(of)))
         if of.overall:
-            yield from _together(of, look, groups=not (is_of_rows and wide.is_of_many(of)))
+            yield from _omnibus_tables(of, look, groups=not (is_of_rows and wide.is_of_many(of)))
         adjusted = "" if is_of_rows else adjustment_text(of)
         few = len(of) <= FEW_DIFFERENCES
         yield Lines([*(every if few else [*said, rest]), *filter(None, [adjusted])])
-        yield Notes(list(map(literal, of.notes)))
+        yield Notes(list(map(mark_literal, of.notes)))
         return
     if len(of):
         yield Heading("Differences", anchor="comparison")
@@ -720,16 +725,16 @@ def _splits(of: Comparison) -> Iterator[Block]:
         pair = f" ({names[d.system]} - {names[d.baseline]})" if len(group_by_pair(of)) > 1 else ""
         columns.append(Column(f"{shorten_name(d.measure)}{pair}", NUMBER, list(map(digits, apart))))
     yield Heading("Differences by split")
-    yield Table(filled(columns))
+    yield Table(drop_empty_columns(columns))
 
 
 # --- Learning, plans, changes ---------------------------------------------------------------------
 
 
-def learned(of: LearningResult, look: Look) -> Iterator[Block]:
+def learning_document(of: LearningResult, look: DisplayOptions) -> Iterator[Block]:
     """A result about learning."""
     table = Table(learning.columns(of), plain=True, title="Values")
-    yield from _told(
+    yield from _table_document(
         learning.heading(of), learning.sentences(of), table, learning.notes(of), look, of
     )
     if look.in_browser:
@@ -740,10 +745,10 @@ def learned(of: LearningResult, look: Look) -> Iterator[Block]:
     yield from () if look.on_screen else _provenance(of.provenance)
 
 
-def selected(of: Selection, look: Look) -> Iterator[Block]:
+def selection_document(of: Selection, look: DisplayOptions) -> Iterator[Block]:
     """Model selection candidates."""
     table = Table(learning.selection_columns(of), plain=True, title="Candidates")
-    yield from _told(
+    yield from _table_document(
         learning.SELECTION_HEADING,
         [learning.selection_sentence(of)],
         table,
@@ -754,12 +759,12 @@ def selected(of: Selection, look: Look) -> Iterator[Block]:
     yield from () if look.on_screen else _provenance(of.provenance)
 
 
-def _told(
+def _table_document(
     heading: str,
     said: Sequence[str],
     table: Table,
     notes: Sequence[str],
-    look: Look,
+    look: DisplayOptions,
     result: ReportableResult,
 ) -> Iterator[Block]:
     """A table and what it comes to."""
@@ -771,10 +776,10 @@ def _told(
     if look.in_browser:
         yield from (_downloads(result), Heading(table.title, anchor="values"))
     yield table
-    yield from _notes(Notes(list(map(literal, notes))), look)
+    yield from _notes(Notes(list(map(mark_literal, notes))), look)
 
 
-def of_plan(of: Plan, look: Look) -> Iterator[Block]:
+def plan_document(of: Plan, look: DisplayOptions) -> Iterator[Block]:
     """The answer, what else is to be said, and the table."""
     first, *more = plan.lines(of)
     if look.on_screen:
@@ -788,5 +793,5 @@ def of_plan(of: Plan, look: Look) -> Iterator[Block]:
 def changes(columns: Sequence[Column], notes: Sequence[str]) -> Iterator[Block]:
     """What changed between two evaluations: a table, and what else was different."""
     if columns[0].cells:
-        yield from (Lines([]), Table(filled(columns)))  # a terminal has a line between
-    yield Lines(list(map(literal, notes)))
+        yield from (Lines([]), Table(drop_empty_columns(columns)))  # a terminal has a line between
+    yield Lines(list(map(mark_literal, notes)))

@@ -9,7 +9,7 @@ from calipers.report.verdict import is_adjusted
 from calipers.results import Comparison
 
 
-def _entries(text: str) -> dict[str, tuple[str, str]]:
+def _parse_entries(text: str) -> dict[str, tuple[str, str]]:
     """What each is, and the source: ``name | other name: source`` in a line, what it is in the next
     ones."""
     found: dict[str, tuple[str, str]] = {}
@@ -22,7 +22,7 @@ def _entries(text: str) -> dict[str, tuple[str, str]]:
 
 
 #: By a word of their names, from the special to the general.
-TESTS = _entries("""
+TESTS = _parse_entries("""
 corrected resampled t: Nadeau and Bengio 2003; Bouckaert and Frank 2004
     Student's t of the differences by split, its variance enlarged because models trained on
     overlapping rows are not independent.
@@ -77,7 +77,7 @@ paired t | Student t: Student 1908
 """)
 
 #: As :data:`TESTS`, of intervals.
-INTERVALS = _entries("""
+INTERVALS = _parse_entries("""
 simultaneous, joint randomisation: Westfall and Young 1993
     The difference ± a quantile of the largest standardised difference when values are permuted
     among the systems of each unit: all intervals hold simultaneously.
@@ -140,7 +140,7 @@ normal: Wald 1943
     The mean difference ± normal quantiles of its standard error.
 """)
 
-ADJUSTMENTS = _entries("""
+ADJUSTMENTS = _parse_entries("""
 joint: Westfall and Young 1993
     The probability under the null hypothesis that the largest standardised difference is at
     least as large as this one: controls the familywise error rate.
@@ -155,7 +155,7 @@ Benjamini-Hochberg: Benjamini and Hochberg 1995
 """)
 
 #: Of columns of the tables.
-COLUMNS = _entries("""
+COLUMNS = _parse_entries("""
 non-inferiority, equivalence: Schuirmann 1987
     Non-inferiority: one one-sided test against the margin. Equivalence: two one-sided tests, of
     which the larger p-value is reported.
@@ -168,7 +168,7 @@ effect: Hedges 1981
 """)
 
 #: Of tests of all systems together.
-TOGETHER = _entries("""
+TOGETHER = _parse_entries("""
 Friedman F: Friedman 1937; Iman and Davenport 1980
     Tests whether the mean ranks of the systems differ, by Iman and Davenport's F.
 Nemenyi: Nemenyi 1963; Demšar 2006

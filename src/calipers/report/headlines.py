@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from calipers.report import numbers
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import LIMIT, join_words, method_text, shorten_name
-from calipers.report.table_rows import bounds, judgments, remarks
+from calipers.report.table_rows import judgment_bounds_text, remarks, tolerance_text
 from calipers.report.verdict import (
     Outcome,
     Show,
@@ -43,7 +43,7 @@ def comparison_headlines(comparison: Comparison, show: Show = shorten_name) -> l
     if not own:
         return []
     if len(own) > MANY_PAIRS and comparison.baseline is not None:
-        return [_beside_baseline(own, show)]
+        return [_baseline_headline(own, show)]
     if len(list_systems(comparison)) > MANY_SYSTEMS:
         return [_leader(own, show)]
     adjusted = adjusted_word(comparison, own[0].measure)
@@ -74,7 +74,7 @@ def list_systems(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(name for d in comparison for name in (d.baseline, d.system)))
 
 
-def _beside_baseline(own: Sequence[Difference], show: Show) -> str:
+def _baseline_headline(own: Sequence[Difference], show: Show) -> str:
     """Return which of many systems are better or worse than the baseline."""
     of = group_by(own, lambda d: _WORDS[outcome(d)])
     parts = [
@@ -186,7 +186,7 @@ def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
         f"Significant among the {of}" if len(measures) > 1 else "Significant on the other measure"
     )
     if len(found) <= _NAMED:
-        named = [_in_short(d, show, alone=number == 1) for d in found]
+        named = [_short_difference(d, show, alone=number == 1) for d in found]
         return f"{told}: {', '.join(named)}.{also}"
     by = group_by(found, lambda d: d.measure)
     if number == 1:
@@ -196,7 +196,7 @@ def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
     return f"{told}: {shown}.{also}"
 
 
-def _in_short(d: Difference, show: Show, *, alone: bool) -> str:
+def _short_difference(d: Difference, show: Show, *, alone: bool) -> str:
     pair = "" if alone else f" ({show(d.system)} and {show(d.baseline)})"
     digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
     return f"{show(d.measure)} {digits(d.value)}{pair}"
@@ -229,12 +229,12 @@ def headlines(evaluation: Evaluation, show: Show = shorten_name) -> list[str]:
         leading = next((e for e in evaluation if e.measure != "threshold"), evaluation.estimates[0])
         return [estimate_verdict(leading, show)]
     if evaluation.task == "overlap":
-        return [_alike(evaluation, show)]
+        return [_overlap_headline(evaluation, show)]
     measures = numbers.format_count(len(evaluation.measures), "measures")
     return [f"{len(evaluation.systems)} systems on {measures}, without pairwise comparisons."]
 
 
-def others(evaluation: Evaluation, show: Show = shorten_name) -> str:
+def secondary_headline(evaluation: Evaluation, show: Show = shorten_name) -> str:
     """Return a sentence on the comparison of systems by the measures other than the primary one."""
     comparison = evaluation.comparison
     return "" if comparison is None else other_measures(comparison, show)
@@ -258,7 +258,7 @@ def omitted_pairs_note(comparison: Comparison) -> str:
     )
 
 
-def _alike(evaluation: Evaluation, show: Show) -> str:
+def _overlap_headline(evaluation: Evaluation, show: Show) -> str:
     """Return the most and the least similar pairs of runs, by the leading measure."""
     measure = evaluation.measures[0]
     pairs_of_runs = [e for e in evaluation if e.measure == measure and not math.isnan(e.value)]
@@ -286,9 +286,9 @@ def estimate_sentence(estimate: Estimate) -> str:
         )
     if not math.isnan(e.value):
         parts.append(f"over {numbers.format_count(e.n, shorten_name(e.unit))}")
-    if judged := judgments(e, digits):
+    if judged := judgment_bounds_text(e, digits):
         parts.append(f"(bounds if all were judged: {judged})")
-    if exact := bounds(e):
+    if exact := tolerance_text(e):
         parts.append(f"(bounds of the exact value: {exact})")
     why = remarks(e)
     return " ".join(parts) + (f" ({why})" if why else "")

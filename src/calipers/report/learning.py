@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.report import numbers
 from calipers.report.safe_names import escape_unprintable, join_words, shorten_name, unique_labels
-from calipers.report.tables import KEY, NUMBERS, WORDS, Column, filled
+from calipers.report.tables import KEY, NUMBERS, WORDS, Column, drop_empty_columns
 from calipers.results import Estimate
 from calipers.results.estimate import UNNAMED
 from calipers.results.learning import (
@@ -50,7 +50,7 @@ _NEGATIVE = (
 _NEGATIVE = "The estimate of bias² is unbiased, so it can be negative if bias² is close to 0."
 
 
-def called(parameter: str) -> str:
+def parameter_label(parameter: str) -> str:
     """Return the name of a parameter without the steps of its pipeline."""
     return shorten_name(parameter.rpartition("__")[2])
 
@@ -58,27 +58,27 @@ def called(parameter: str) -> str:
 def heading(of: LearningResult) -> str:
     """Return the heading of a result."""
     if isinstance(of, ValidationCurve):
-        return f"Validation curve over {called(of.parameter)}"
+        return f"Validation curve over {parameter_label(of.parameter)}"
     if isinstance(of, LearningCurve):
         return "Learning curve"
     assert isinstance(of, BiasVariance)
     loss = "squared loss" if of.loss == "squared" else "0–1 loss"
-    over = f" over {called(of.parameter)}" if of.parameter else ""
+    over = f" over {parameter_label(of.parameter)}" if of.parameter else ""
     return f"Bias and variance{over}, {loss}"
 
 
 def sentences(of: LearningResult) -> list[str]:
     """Return the headlines of a result."""
     if isinstance(of, ValidationCurve):
-        return list(_of_capacity(of))
+        return list(_validation_sentences(of))
     if isinstance(of, LearningCurve):
-        return list(_of_sizes(of))
+        return list(_learning_sentences(of))
     assert isinstance(of, BiasVariance)
-    return list(_of_parts(of))
+    return list(_decomposition_sentences(of))
 
 
-def _of_capacity(of: ValidationCurve) -> Iterator[str]:
-    best, measure, name = of[of.best], shorten_name(of.measure), called(of.parameter)
+def _validation_sentences(of: ValidationCurve) -> Iterator[str]:
+    best, measure, name = of[of.best], shorten_name(of.measure), parameter_label(of.parameter)
     value = numbers.rounding_of_one(
         best.validation.value, best.validation.low, best.validation.high
     )
@@ -117,7 +117,7 @@ def is_once(of: ValidationCurve | LearningCurve) -> bool:
     return any(row.validation.unit != "splits" for row in of)
 
 
-def _of_sizes(of: LearningCurve) -> Iterator[str]:
+def _learning_sentences(of: LearningCurve) -> Iterator[str]:
     rows, measure, more = list(of), shorten_name(of.measure), of.more
     first, last = rows[0], rows[-1]
     digits = _digits([first.validation, last.validation])
@@ -138,29 +138,29 @@ def _of_sizes(of: LearningCurve) -> Iterator[str]:
     )
 
 
-def _of_parts(of: BiasVariance) -> Iterator[str]:
+def _decomposition_sentences(of: BiasVariance) -> Iterator[str]:
     rows = list(of)
     errors = [row.parts["error"].value for row in rows]
     best = min(range(len(rows)), key=lambda i: errors[i])
-    name = called(of.parameter)
+    name = parameter_label(of.parameter)
     if len(rows) > 1:
         yield f"The error is smallest at {name} {shorten_name(rows[best].value)}."
     for i in [best] if len(rows) == 1 else sorted({0, best, len(rows) - 1}):
         where = f"{name} {shorten_name(rows[i].value)}: " if of.parameter else ""
-        yield f"{where}error {_three(errors[i])} = {_sum(of, rows[i].parts)}."
+        yield f"{where}error {_three_digits(errors[i])} = {_error_sum(of, rows[i].parts)}."
 
 
-def _sum(of: BiasVariance, parts: Mapping[str, Estimate]) -> str:
+def _error_sum(of: BiasVariance, parts: Mapping[str, Estimate]) -> str:
     """Format the decomposition of the error."""
     terms = [n for n in parts if n not in ("error", *["variance"] * (of.loss == "0-1"))]
-    text = _three(parts[terms[0]].value) + f" {terms[0]}"
+    text = _three_digits(parts[terms[0]].value) + f" {terms[0]}"
     for name in terms[1:]:
         sign = "−" if name == "biased variance" else "+"
-        text += f" {sign} {_three(parts[name].value)} {name}"
+        text += f" {sign} {_three_digits(parts[name].value)} {name}"
     return text
 
 
-def _three(value: float) -> str:
+def _three_digits(value: float) -> str:
     """Format with three significant digits."""
     return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
@@ -198,7 +198,7 @@ def _methods(of: LearningResult, parts: Sequence[str]) -> Iterator[str]:
         yield f"{level} CIs: {told}."
     for caution, values in against.items():
         named = [shorten_name(value) for value in values if value]
-        where = f"At {called(of.parameter)} {join_words(named)} they" if named else "They"  # type: ignore[attr-defined]
+        where = f"At {parameter_label(of.parameter)} {join_words(named)} they" if named else "They"  # type: ignore[attr-defined]
         yield f"{where} may be too narrow: {shorten_name(caution)}."
 
 
@@ -212,10 +212,10 @@ def _estimates(of: LearningResult, part: str) -> list[Estimate]:
 def columns(of: LearningResult) -> list[Column]:
     """Return the columns of a table with a row per value or size."""
     if isinstance(of, BiasVariance):
-        key = Column(called(of.parameter), KEY, _names(of))
+        key = Column(parameter_label(of.parameter), KEY, _names(of))
         named = [(part, part) for part in of.parts]
     elif isinstance(of, ValidationCurve):
-        key = Column(called(of.parameter), KEY, _names(of))
+        key = Column(parameter_label(of.parameter), KEY, _names(of))
         named = [
             (f"{part} {shorten_name(of.measure)}", part) for part in ("training", "validation")
         ]
@@ -227,8 +227,8 @@ def columns(of: LearningResult) -> list[Column]:
         ]
     made = [key, *(Column(name, NUMBERS, _cells(_estimates(of, part))) for name, part in named)]
     if isinstance(of, ValidationCurve):
-        made += _beside_the_best(of)
-    return filled(made)
+        made += _best_difference_columns(of)
+    return drop_empty_columns(made)
 
 
 def _names(of: ValidationCurve | BiasVariance) -> list[str]:
@@ -246,7 +246,7 @@ def _cells(estimates: Sequence[Estimate]) -> list[str]:
     ]
 
 
-def _beside_the_best(of: ValidationCurve) -> list[Column]:
+def _best_difference_columns(of: ValidationCurve) -> list[Column]:
     cells, words = [], []
     for row in of:
         d = row.difference
@@ -318,7 +318,7 @@ def selection_columns(of: Selection) -> list[Column]:
         ),
         Column("selected", NUMBERS, [f"{one.chosen:.0%}" for one in of]),
     ]
-    return filled(made)
+    return drop_empty_columns(made)
 
 
 # --- Tuned thresholds -----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from calipers.report.plan import columns, lines
 from calipers.report.safe_names import shorten_name
 from calipers.report.table_rows import finding_numbers, finding_text, severity_prefix
 from calipers.report.verdict import outcome, sentence
-from calipers.report.writers.html import rendered, resource
+from calipers.report.writers.html import render_template, resource
 
 if TYPE_CHECKING:
     from calipers.results import (
@@ -37,7 +37,7 @@ def compact_fragment(
 ) -> str:
     """Sentences with the class of each, tables, figures, and what is folded."""
     parts: dict[str, Any] = {"lines": list(said), "tables": tables, "figures": figures}
-    return rendered("small.html.j2", css=resource("small.css"), more=more, **parts)
+    return render_template("small.html.j2", css=resource("small.css"), more=more, **parts)
 
 
 def estimate(e: Estimate) -> str:

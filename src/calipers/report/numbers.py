@@ -37,7 +37,7 @@ class Rounding:
             return UNDEFINED
         if math.isinf(x):
             return "∞" if x > 0 else "-∞"
-        if self.small_as_powers and x and _decimals_of(x) > self.decimals:
+        if self.small_as_powers and x and _n_decimals(x) > self.decimals:
             return f"{x:.1e}"
         text = f"{x:.{self.decimals}e}" if self.scientific else f"{x:,.{self.decimals}f}"
         # A rounded zero has no sign.
@@ -70,7 +70,7 @@ def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
     decimals = _decimals(size, half, numbers)
     while keep_sign and decimals < MOST and any(x and round(x, decimals) == 0 for x in numbers):
         decimals += 1
-    wanted = max((_decimals_of(v) for v, w, h in rows if v and (w >= 0 or h <= 0)), default=0)
+    wanted = max((_n_decimals(v) for v, w, h in rows if v and (w >= 0 or h <= 0)), default=0)
     if wanted > MOST_OF_VALUE:
         return Rounding(decimals, small_as_powers=wanted > decimals)
     return Rounding(max(decimals, wanted))
@@ -97,7 +97,7 @@ def _decimals(size: float, half: float, numbers: list[float]) -> int:
     return max(MOST, min(-_exponent(half), 10))
 
 
-def _decimals_of(x: float) -> int:
+def _n_decimals(x: float) -> int:
     """How many decimals two digits of it take."""
     return 1 - _exponent(abs(x)) if math.isfinite(x) else 0
 

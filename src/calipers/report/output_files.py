@@ -45,14 +45,14 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = os.fspath(path)
     place = OutputTarget.of(path)
-    with _named(path):
+    with _name_in_errors(path):
         place.check()
-        with _beside(place) if place.is_replaced else _into(place) as stream:
+        with _temporary_file(place) if place.is_replaced else _overwrite(place) as stream:
             yield stream
 
 
 @contextmanager
-def _named(path: str) -> Iterator[None]:
+def _name_in_errors(path: str) -> Iterator[None]:
     """Names ``path`` in what the system says of it, or of a temporary file in its place."""
     try:
         yield
@@ -87,7 +87,7 @@ class OutputTarget:
             folder, name = os.path.split(at)
             folder = os.path.realpath(folder)
             at = os.path.join(folder, name)
-            process = _process_of(folder)
+            process = _owner_pid(folder)
             if process == os.getpid() and name.isdigit():
                 return cls.opened(int(name), given)
             if process is not None or not os.path.islink(at):
@@ -103,7 +103,7 @@ class OutputTarget:
     @classmethod
     def opened(cls, descriptor: int, path: str) -> OutputTarget:
         """The place of an open file of this process, to be called ``path``."""
-        with _named(path):
+        with _name_in_errors(path):
             return cls(path, path, os.fstat(descriptor), descriptor)
 
     @property
@@ -111,7 +111,7 @@ class OutputTarget:
         """Whether a new file takes its place."""
         if self.state is None:
             return True
-        is_open = self.descriptor is not None or _process_of(os.path.dirname(self.target))
+        is_open = self.descriptor is not None or _owner_pid(os.path.dirname(self.target))
         return stat.S_ISREG(self.state.st_mode) and not is_open
 
     def check(self) -> None:
@@ -143,7 +143,7 @@ class OutputTarget:
         return os.path.normcase(folder), os.path.normcase(name)
 
 
-def _process_of(folder: str) -> int | None:
+def _owner_pid(folder: str) -> int | None:
     """Of which process a folder lists the open files."""
     match = _OPEN_FILES.fullmatch(folder)
     return match and int(match["process"] or os.getpid())
@@ -153,7 +153,7 @@ _PART = ".part"
 
 
 @contextmanager
-def _beside(place: OutputTarget) -> Iterator[BinaryIO]:
+def _temporary_file(place: OutputTarget) -> Iterator[BinaryIO]:
     """A new file, which takes the place of the old one in the end."""
     folder, name = os.path.split(place.target)
     hidden = os.path.join(folder, f".{name[:40]}.{os.urandom(8).hex()}{_PART}")
@@ -179,7 +179,7 @@ def _beside(place: OutputTarget) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _into(place: OutputTarget) -> Iterator[BinaryIO]:
+def _overwrite(place: OutputTarget) -> Iterator[BinaryIO]:
     """A stream into what is there."""
     if place.descriptor is None:
         handle = os.open(place.target, _PLAIN | os.O_TRUNC)

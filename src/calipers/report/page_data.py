@@ -14,7 +14,7 @@ from calipers.report.grouping import group_by
 from calipers.report.headlines import list_systems
 from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.verdict import Outcome, group_by_pair, outcome
-from calipers.results import Comparison, Curve, Difference, Evaluation, of_kinds
+from calipers.results import Comparison, Curve, Difference, Evaluation, select_kinds
 
 #: So many thresholds of a system at most, the one in use among them.
 MOST = 400
@@ -34,7 +34,9 @@ _ABOUT = (
 def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
     """The data of the script, where systems give scores of two classes; None where none does.
     Where no row count is known, lines say why there is nothing to move."""
-    roc = [c for c in of_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series]
+    roc = [
+        c for c in select_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series
+    ]
     roc = [c for c in roc if len(c.threshold) == len(c.x) > 1]
     made = {c.system: _system(c, evaluation) for c in roc[:MOST_SYSTEMS]}
     known = {name: of for name, of in made.items() if of is not None}
@@ -73,11 +75,14 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
     positive, negative = totals
     # Of the points that are drawn: between two of them the curve is as good as straight.
     finite = [i for i, t in enumerate(roc.threshold.tolist()) if math.isfinite(t)]
-    kept = _thinned(finite, roc)
+    kept = _sample_thresholds(finite, roc)
     cut = None if not math.isfinite(roc.cut) else float(roc.cut)
     densities = [
-        {"x": [_short(v) for v in c.x.tolist()], "y": [_short(v, 4) for v in c.y.tolist()]}
-        for c in of_kinds(evaluation.curves, {"density"})
+        {
+            "x": [_shorten_number(v) for v in c.x.tolist()],
+            "y": [_shorten_number(v, 4) for v in c.y.tolist()],
+        }
+        for c in select_kinds(evaluation.curves, {"density"})
         if c.system == roc.system
     ]
     places = [(float(roc.threshold[i]), float(roc.y[i]), float(roc.x[i])) for i in kept]
@@ -95,7 +100,7 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
     }
 
 
-def _thinned(places: Sequence[int], roc: Curve) -> list[int]:
+def _sample_thresholds(places: Sequence[int], roc: Curve) -> list[int]:
     """As many as are allowed, the one in use among them."""
     if len(places) <= MOST:
         return list(places)
@@ -116,7 +121,7 @@ def _totals(system: str, evaluation: Evaluation) -> tuple[float, float] | None:
     if evaluation.provenance.get("conventions", {}).get("weighted"):
         return None  # what all rows weigh is not known
     rows = max((e.n for e in evaluation if e.system == system), default=0)
-    for curve in of_kinds(evaluation.curves, {"PR"}):
+    for curve in select_kinds(evaluation.curves, {"PR"}):
         if curve.system == system and curve.chance is not None and rows:
             share = _height(curve.chance)
             return None if share is None else (share * rows, (1 - share) * rows)
@@ -138,7 +143,7 @@ def _count(x: float) -> float:
     return whole if abs(x - whole) < 1e-6 * max(1.0, abs(x)) else float(f"{x:.6g}")
 
 
-def _short(x: float, digits: int = 6) -> float | None:
+def _shorten_number(x: float, digits: int = 6) -> float | None:
     return float(f"{x:.{digits}g}") if math.isfinite(x) else None
 
 
@@ -178,14 +183,17 @@ def _columns(own: Sequence[Difference], of_pairs: Sequence[tuple[str, str]]) -> 
     rows = [found.get(pair, missing) for pair in of_pairs]
     return [
         decimals,
-        *([_whole(getattr(d, of), decimals) for d in rows] for of in ("value", "low", "high")),
-        [_whole(d.p_adjusted, _OF_P) for d in rows],
+        *(
+            [_scale_to_int(getattr(d, of), decimals) for d in rows]
+            for of in ("value", "low", "high")
+        ),
+        [_scale_to_int(d.p_adjusted, _OF_P) for d in rows],
         [_VERDICTS.index(outcome(d)) for d in rows],
-        *_of_margin(rows),
+        *_margin_data(rows),
     ]
 
 
-def _of_margin(rows: Sequence[Difference]) -> list[Any]:
+def _margin_data(rows: Sequence[Difference]) -> list[Any]:
     """The margin, where one was stated, and the p-values of being worse by less and of differing by
     less."""
     stated = [d.margin for d in rows if not math.isnan(d.margin)]
@@ -193,9 +201,12 @@ def _of_margin(rows: Sequence[Difference]) -> list[Any]:
         return []
     return [
         stated[0],
-        *([_whole(getattr(d, p), _OF_P) for d in rows] for p in ("p_not_inferior", "p_equivalent")),
+        *(
+            [_scale_to_int(getattr(d, p), _OF_P) for d in rows]
+            for p in ("p_not_inferior", "p_equivalent")
+        ),
     ]
 
 
-def _whole(x: float, decimals: int) -> int | None:
+def _scale_to_int(x: float, decimals: int) -> int | None:
     return round(x * 10**decimals) if math.isfinite(x) else None

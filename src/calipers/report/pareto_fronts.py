@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from calipers.report import numbers
 from calipers.report.safe_names import join_words, shorten_name
-from calipers.report.tables import KEY, NUMBER, NUMBERS, WORDS, Column, filled
+from calipers.report.tables import KEY, NUMBER, NUMBERS, WORDS, Column, drop_empty_columns
 from calipers.results import ParetoFront, ParetoRow
 
 #: More systems than these are left to the table.
@@ -43,10 +43,10 @@ def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_nam
     if len(beaten) > MOST_SAID:
         sure = sum(bool(row.surely) for row in beaten)
         return [first, f"{len(beaten)} are dominated, {sure} of them significantly."]
-    return [first, *(f"{name(row.system)} is {place(row, name)}." for row in beaten)]
+    return [first, *(f"{name(row.system)} is {dominance_text(row, name)}." for row in beaten)]
 
 
-def place(row: ParetoRow, name: Callable[[str], str] = shorten_name) -> str:
+def dominance_text(row: ParetoRow, name: Callable[[str], str] = shorten_name) -> str:
     """Where a system is: on the front, or behind which systems."""
     if row.on_front:
         return "on the front"
@@ -61,7 +61,7 @@ def place(row: ParetoRow, name: Callable[[str], str] = shorten_name) -> str:
     return f"{text}, significantly by {join_words(list(map(name, row.surely[:MOST_SAID])))}"
 
 
-def texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:
+def row_texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:
     """Quality, its interval, cost and its interval of each system."""
     quality = [(r.quality, r.quality_low, r.quality_high) for r in front]
     cost = [(r.cost, r.cost_low, r.cost_high) for r in front]
@@ -74,7 +74,7 @@ def texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:
 
 def table(front: ParetoFront) -> list[Column]:
     """A row a system, those on the front first, the cheapest before all others."""
-    cells = texts(front)
+    cells = row_texts(front)
     order = sorted(range(len(front)), key=lambda i: (not front.all[i].on_front, front.all[i].cost))
     quality, of_quality, cost, of_cost = ([cells[i][k] for i in order] for k in range(4))
     level = f"{numbers.format_percent(front.level)} interval"
@@ -84,6 +84,6 @@ def table(front: ParetoFront) -> list[Column]:
         Column(level, NUMBERS, of_quality),
         Column(shorten_name(front.cost_measure), NUMBER, cost),
         Column(f"{level} ", NUMBERS, of_cost),
-        Column("Pareto front", WORDS, [place(front.all[i]) for i in order]),
+        Column("Pareto front", WORDS, [dominance_text(front.all[i]) for i in order]),
     ]
-    return filled(columns)
+    return drop_empty_columns(columns)

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 
 from calipers.report import numbers
-from calipers.report.blocks import Block, Heading, Notes, Table, literal
+from calipers.report.blocks import Block, Heading, Notes, Table, mark_literal
 from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
 from calipers.report.table_rows import report_heading
-from calipers.report.tables import KEY, NUMBER, Column, filled
+from calipers.report.tables import KEY, NUMBER, Column, drop_empty_columns
 from calipers.results import NAN, Evaluation, PerUnit
 
 #: What stands for all topics together, as in trec_eval.
@@ -60,8 +60,8 @@ def units(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
         if measure in per_unit.values[systems[0]]
     ]
     yield Heading(report_heading(evaluation), 1)
-    yield Table(filled([*keys, *columns]), wrapped=True)
-    yield Notes(list(map(literal, evaluation.notes)))
+    yield Table(drop_empty_columns([*keys, *columns]), wrapped=True)
+    yield Notes(list(map(mark_literal, evaluation.notes)))
 
 
 def _cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]:

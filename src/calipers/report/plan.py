@@ -60,7 +60,9 @@ def lines(plan: Plan) -> Iterator[str]:
         )
     if plan.assumed:
         # Assumptions are told as they were given: 0.9999 is not 1.
-        digits, whose = (_given, "Assumed") if plan.pilot is None else (_digits, "Of the pilot")
+        digits, whose = (
+            (_format_input, "Assumed") if plan.pilot is None else (_digits, "Of the pilot")
+        )
         said = ", ".join(f"{key.replace('_', ' ')} {digits(x)}" for key, x in plan.assumed.items())
         yield f"{whose}: {said}."
     if plan.level_each != plan.level:
@@ -100,5 +102,5 @@ def _digits(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _given(value: float) -> str:
+def _format_input(value: float) -> str:
     return f"{value:.12g}"

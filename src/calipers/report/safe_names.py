@@ -28,10 +28,10 @@ def escape_unprintable(text: object, keep: str = "") -> str:
     text = str(text)
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in keep else _shown(c) for c in text)
+    return "".join(c if c in keep else _escape_character(c) for c in text)
 
 
-def _shown(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character in _JOINERS or unicodedata.category(character) not in _HIDDEN:
         return character
     code = ord(character)

@@ -92,8 +92,8 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
         system=system,
         value=digits(e.value),
         interval=digits.interval(e.low, e.high),
-        judgments=judgments(e, digits),
-        bounds=bounds(e),
+        judgments=judgment_bounds_text(e, digits),
+        bounds=tolerance_text(e),
         method=method_text(e.method) if e.has_interval else "",
         n=n_used(e.n, e.of),
         default="" if math.isnan(e.default) else digits(e.default),
@@ -111,7 +111,7 @@ def optimism(e: Estimate) -> str:
     return "" if math.isnan(e.out_of_bag) else digits.triple(e.optimism, low, high)
 
 
-def judgments(e: Estimate, digits: numbers.Rounding) -> str:
+def judgment_bounds_text(e: Estimate, digits: numbers.Rounding) -> str:
     """What judging the rest could make of the value: ``[0.21, 0.57]``, marked where it is a bound
     that may be wider than need be."""
     if e.unit == "rows":
@@ -120,7 +120,7 @@ def judgments(e: Estimate, digits: numbers.Rounding) -> str:
     return f"within {interval}" if interval and e.possible != "exact" else interval
 
 
-def bounds(e: Estimate) -> str:
+def tolerance_text(e: Estimate) -> str:
     """Between which numbers the value of rows lies where it is not known to the last digit, to the
     digit in which they differ: ``[0.912345, 0.912346]``."""
     if e.unit != "rows" or not e.possible:
@@ -148,11 +148,11 @@ def remarks(result: Estimate | Difference) -> str:
         why = NO_INTERVAL.get(result.no_interval, result.no_interval)
         parts.append(f"no interval: {shorten_name(why)}")
     if isinstance(result, Estimate):
-        parts += _of_thresholds(result)
+        parts += _threshold_texts(result)
     return "; ".join(parts)
 
 
-def _of_thresholds(e: Estimate) -> list[str]:
+def _threshold_texts(e: Estimate) -> list[str]:
     """Where it is attained."""
     parts = []
     if math.isinf(e.threshold):
@@ -298,7 +298,7 @@ def finding_numbers(found: Finding) -> list[tuple[str, str]]:
     return out
 
 
-def definitions_of(evaluation: Evaluation) -> dict[str, Definition]:
+def definitions_by_measure(evaluation: Evaluation) -> dict[str, Definition]:
     """The definition of each measure that has one."""
     return {d.measure: d for d in evaluation.definitions}
 
@@ -324,14 +324,14 @@ def direction_text(definition: Definition) -> str:
 
 def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the numbers came from, nested keys joined by a middle dot."""
-    return list(_flat("", provenance))
+    return list(_is_flat("", provenance))
 
 
-def _flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
+def _is_flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             name = shorten_name(key)
-            yield from _flat(f"{prefix} · {name}" if prefix else name, inner)
+            yield from _is_flat(f"{prefix} · {name}" if prefix else name, inner)
     elif isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
         for record in value:  # the inputs: each by its name
             name = shorten_name(record.get("name", ""))

@@ -17,7 +17,7 @@ from calipers.report.table_rows import (
     DifferenceRow,
     EstimateRow,
     arrow,
-    definitions_of,
+    definitions_by_measure,
     difference_row,
     difference_rows,
     estimate_row,
@@ -39,7 +39,7 @@ from calipers.results import (
 )
 
 
-class Kind(Enum):
+class CellKind(Enum):
     """What the cells of a column are."""
 
     #: What a row is about: a narrow terminal shows it before all else.
@@ -54,10 +54,10 @@ class Kind(Enum):
     DRAWN = "drawn"
 
 
-KEY, WORDS, NUMBER, NUMBERS, LINED, DRAWN = Kind
+KEY, WORDS, NUMBER, NUMBERS, LINED, DRAWN = CellKind
 
 
-class Role(Enum):
+class ColumnRole(Enum):
     """What a column is to its row, for formats that show that."""
 
     #: The number that the row is about, its interval, its p-value, and what these come to.
@@ -70,7 +70,7 @@ class Role(Enum):
     REMARKS = "remarks"
 
 
-VALUE, INTERVAL, P, VERDICT, METHOD, REMARKS = Role
+VALUE, INTERVAL, P, VERDICT, METHOD, REMARKS = ColumnRole
 
 
 class Column(NamedTuple):
@@ -83,9 +83,9 @@ class Column(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    kind: CellKind
     cells: Sequence[str]
-    role: Role | None = None
+    role: ColumnRole | None = None
     explanation: str = ""
     units: Sequence[str] = ()
     titles: Sequence[str] = ()
@@ -93,7 +93,7 @@ class Column(NamedTuple):
     is_worded: bool = False
 
 
-def filled(columns: Iterable[Column]) -> list[Column]:
+def drop_empty_columns(columns: Iterable[Column]) -> list[Column]:
     """The columns that hold anything."""
     return [column for column in columns if any(column.cells) or any(column.whiskers)]
 
@@ -119,7 +119,7 @@ EXPLANATIONS = {
 
 
 def _columns(
-    rows: Sequence[Any], *columns: tuple[str, Kind, str] | tuple[str, Kind, str, Role]
+    rows: Sequence[Any], *columns: tuple[str, CellKind, str] | tuple[str, CellKind, str, ColumnRole]
 ) -> list[Column]:
     """Columns of attributes of the rows."""
     return [
@@ -135,7 +135,7 @@ def _columns(
     ]
 
 
-def of_estimates(
+def estimate_columns(
     evaluation: Evaluation, *, arrows: bool = False, drawn: bool = False
 ) -> list[Column]:
     """A row an estimate; with ``arrows``, measures say which way is better, and with ``drawn``
@@ -156,7 +156,7 @@ def of_estimates(
         ("optimism", NUMBERS, "optimism"),
         ("remarks", WORDS, "remarks", REMARKS),
     )
-    of = definitions_of(evaluation)
+    of = definitions_by_measure(evaluation)
     if arrows:
         cells = [f"{r.measure} {arrow(of.get(r.estimate.measure))}".rstrip() for r in rows]
         titles = [of[m].title if (m := r.estimate.measure) in of else "" for r in rows]
@@ -164,14 +164,14 @@ def of_estimates(
     if drawn:
         groups = group_by((r.estimate for r in rows), lambda e: e.measure)
         scales = [whiskers(own, of.get(m), evaluation.systems) for m, own in groups.items()]
-        made.insert(6, _drawn([one for own in scales for one in own]))
+        made.insert(6, _drawn_column([one for own in scales for one in own]))
         if unit_label(evaluation) == "n":
             units = [shorten_name(row.estimate.unit) for row in rows]
             made = [c._replace(units=units) if c.name == "n" else c for c in made]
     return _without_lone_system(made, evaluation.systems)
 
 
-def _drawn(whiskers: Sequence[Whisker | None]) -> Column:
+def _drawn_column(whiskers: Sequence[Whisker | None]) -> Column:
     return Column("drawn", DRAWN, [""] * len(whiskers), whiskers=whiskers, is_worded=True)
 
 
@@ -179,7 +179,7 @@ def _without_lone_system(made: list[Column], systems: Sequence[str]) -> list[Col
     return [c for c in made if len(systems) != 1 or (c.name, c.kind) != ("system", KEY)]
 
 
-def of_differences(comparison: Comparison, *, verdict: bool = False) -> list[Column]:
+def difference_columns(comparison: Comparison, *, verdict: bool = False) -> list[Column]:
     """A row a difference, with its verdict in a word where no sentence says it."""
     return _columns(
         difference_rows(comparison),
@@ -200,7 +200,7 @@ def of_differences(comparison: Comparison, *, verdict: bool = False) -> list[Col
     )
 
 
-def of_all_systems(comparison: Comparison) -> list[Column]:
+def omnibus_columns(comparison: Comparison) -> list[Column]:
     """A row a measure, on which all systems are tested together; empty where they are not."""
     kinds = (KEY, KEY, *[NUMBER] * (len(OVERALL_HEAD) - 3), WORDS)
     columns = zip(*overall_rows(comparison), strict=True)
@@ -210,7 +210,7 @@ def of_all_systems(comparison: Comparison) -> list[Column]:
     ]
 
 
-def of_systems_within(slices: Slices) -> tuple[dict[str, list[Column]], str]:
+def within_slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
     """By the column that cuts them a row a slice and pair of systems, of the primary measure, and
     what is said of rows that there is no room for."""
     made, number, left_out = {}, 0, 0
@@ -242,7 +242,7 @@ def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
     return made
 
 
-def of_slices(slices: Slices) -> tuple[dict[str, list[Column]], str]:
+def slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
     """By the column that cuts them a row a slice and measure, and what is said of rows that there
     is no room for."""
     groups, left_out = slice_groups(slices, MOST_IN_TEXT)
@@ -278,7 +278,7 @@ def slice_columns(
     columns[6] = columns[6]._replace(explanation=f"The slice minus all other {slices.unit}")
     columns[8] = columns[8]._replace(titles=[row.rest.test for row in rows])
     if whiskers is not None:
-        columns.insert(5, _drawn(whiskers))
+        columns.insert(5, _drawn_column(whiskers))
     return _without_lone_system(columns, list(dict.fromkeys(s.estimate.system for s in slices)))
 
 

@@ -105,28 +105,28 @@ def sentence(
     """
     found = outcome(difference)
     if found is Outcome.UNDEFINED:
-        return _undefined(difference, show)
+        return _undefined_sentence(difference, show)
     if found is Outcome.NOT_TESTED:
-        return _not_tested(difference, show) + _of_margin(difference, adjusted, show)
+        return _untested_sentence(difference, show) + _margin_sentence(difference, adjusted, show)
     if found is Outcome.NOT_TOLD_APART:
-        text = _not_told_apart(difference, adjusted, show)
+        text = _nonsignificant_sentence(difference, adjusted, show)
     else:
-        text = _told_apart(difference, found, adjusted, show)
-    return text + _moved_points(difference) + _of_margin(difference, adjusted, show)
+        text = _significant_sentence(difference, found, adjusted, show)
+    return text + _moved_points(difference) + _margin_sentence(difference, adjusted, show)
 
 
-def _undefined(d: Difference, show: Show) -> str:
+def _undefined_sentence(d: Difference, show: Show) -> str:
     why = f" ({show(', '.join(d.undefined))})" if d.undefined else ""
     pair = f"{show(d.system)} and {show(d.baseline)}"
     return f"On {show(d.called)} the difference between {pair} is undefined{why}."
 
 
-def _not_tested(d: Difference, show: Show) -> str:
+def _untested_sentence(d: Difference, show: Show) -> str:
     pair = f"{show(d.system)} and {show(d.baseline)}"
     return f"The difference between {pair} on {show(d.called)} is not tested: {_amount(d)}."
 
 
-def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
+def _nonsignificant_sentence(d: Difference, adjusted: str, show: Show) -> str:
     if d.alternative != "two-sided":
         first, second = show(d.system), show(d.baseline)
         asked = "higher" if d.alternative == "greater" else "lower"
@@ -141,16 +141,16 @@ def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
         f"{show(d.called)}: {_amount(d)}, {_p(d, adjusted)}"
     )
     if not d.has_interval:
-        return text + _detectable(d) + "."
+        return text + _detectable_sentence(d) + "."
     if _p_is_small(d) and _contains_zero(d):
         return text + "; the p-value is significant, but the interval contains 0."
     if not _p_is_small(d) and not _contains_zero(d):
         which = "the unadjusted interval" if adjusted else "the interval"
         return text + f"; {which} excludes 0, but the p-value is not significant."
-    return text + _detectable(d) + "."
+    return text + _detectable_sentence(d) + "."
 
 
-def _detectable(d: Difference) -> str:
+def _detectable_sentence(d: Difference) -> str:
     """The minimum detectable difference, if it is known."""
     if math.isnan(d.detectable):
         return ""
@@ -168,29 +168,31 @@ def format_detectable(difference: float) -> str:
     return f"{rounded:,.0f}" if 10 <= rounded < 1e7 else f"{rounded:#.2g}".rstrip(".")
 
 
-def identical(d: Difference) -> bool:
+def is_identical(d: Difference) -> bool:
     """Return whether the two do not differ on any unit."""
     return d.value == 0 and d.n > 0 and (d.differing == 0 or d.no_interval == "nothing_differs")
 
 
-def unseen(d: Difference) -> str:
+def rule_of_three(d: Difference) -> str:
     """Return the rule of three: without an event on n units, the upper 95% limit of its proportion
     is 3/n (Hanley and Lippman-Hand 1983)."""
     if not d.n:
         return ""
     units = numbers.format_count(d.n, d.unit)
-    return f" With {units}, differences on up to {_rare(d.n)} of other {d.unit} are not excluded."
+    rare = _rare_proportion(d.n)
+    return f" With {units}, differences on up to {rare} of other {d.unit} are not excluded."
 
 
-def _rare(n: int) -> str:
+def _rare_proportion(n: int) -> str:
     share = 100 * min(1.0, 3 / n)
     return f"{share:.0f}%" if share >= 10 else f"{share:.2g}%"
 
 
-def _identical(d: Difference, show: Show) -> str:
+def _identical_sentence(d: Difference, show: Show) -> str:
     return (
         f" The outputs of {show(d.system)} and {show(d.baseline)} are identical on all "
-        f"{numbers.format_count(d.n, d.unit)}; differences on up to {_rare(d.n)} of other {d.unit} "
+        f"{numbers.format_count(d.n, d.unit)}; differences on up to {_rare_proportion(d.n)} of "
+        f"other {d.unit} "
         "are "
         "not excluded."
     )
@@ -205,18 +207,18 @@ def _moved_points(d: Difference) -> str:
     return f" {d.differing:,} of {points} {verb} assigned to a different cluster."
 
 
-def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
+def _margin_sentence(d: Difference, adjusted: str, show: Show) -> str:
     """The result of a test of non-inferiority or equivalence, if a margin was given."""
     if math.isnan(d.margin) or math.isnan(d.p_not_inferior):
         return ""
-    if identical(d):
-        return _identical(d, show)
+    if is_identical(d):
+        return _identical_sentence(d, show)
     margin, small = f"{d.margin:g}", significance_level(d.level)
     first, second = show(d.system), show(d.baseline)
     kind = f"{adjusted}one-sided p"
     if d.p_equivalent <= small:
         p = numbers.format_p(d.p_equivalent, kind)
-        return f" The two are equivalent within a margin of {margin} ({p}).{unseen(d)}"
+        return f" The two are equivalent within a margin of {margin} ({p}).{rule_of_three(d)}"
     p = numbers.format_p(d.p_not_inferior, kind)
     shown = d.p_not_inferior <= small
     if d.higher_is_better is None:  # no direction is inferior
@@ -224,7 +226,7 @@ def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
     else:
         text = f"{first} is{'' if shown else ' not shown to be'} non-inferior to {second}"
         text += f" within a margin of {margin}"
-    return f" {text} ({p}).{unseen(d) if shown else ''}"
+    return f" {text} ({p}).{rule_of_three(d) if shown else ''}"
 
 
 _WORDS = {
@@ -238,7 +240,7 @@ _WORDS = {
 }
 
 
-def _told_apart(d: Difference, found: Outcome, adjusted: str, show: Show) -> str:
+def _significant_sentence(d: Difference, found: Outcome, adjusted: str, show: Show) -> str:
     words = _WORDS[found, d.value > 0]
     amount = f" by {_amount(d)}" if d.value > 0 else f": difference {_amount(d)}"
     facts = [_p(d, adjusted), show(d.test), numbers.format_count(d.n, d.unit)]
@@ -297,7 +299,7 @@ def adjustment_text(comparison: Comparison) -> str:
             "p-values and intervals are not adjusted for the number of differences "
             f"({len(comparison):,}); some small p-values are expected by chance."
         )
-    what = "p-values and intervals" if _simultaneous(comparison) else "p-values"
+    what = "p-values and intervals" if _has_simultaneous(comparison) else "p-values"
     rate = shorten_name(comparison.controls)
     how = f"{shorten_name(comparison.adjustment)}, which controls the {rate}"
     text = f"{what} are adjusted {_families(comparison, measures)} ({how})."
@@ -306,12 +308,12 @@ def adjustment_text(comparison: Comparison) -> str:
         text += (
             f" Up to {rest} of the significant differences are expected to be false discoveries."
         )
-    if not _simultaneous(comparison) and any(d.has_interval for d in comparison):
+    if not _has_simultaneous(comparison) and any(d.has_interval for d in comparison):
         text += " Intervals are not adjusted: each holds for one difference."
     return text
 
 
-def _simultaneous(comparison: Comparison) -> bool:
+def _has_simultaneous(comparison: Comparison) -> bool:
     """Whether any interval is adjusted for the others."""
     return any(d.method.startswith(("simultaneous", "false coverage")) for d in comparison)
 

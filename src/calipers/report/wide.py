@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from calipers.report import numbers
-from calipers.report.display_names import with_display_names
+from calipers.report.display_names import apply_display_names
 from calipers.report.grouping import group_by
 from calipers.report.headlines import (
     MANY_SYSTEMS,
@@ -21,7 +21,7 @@ from calipers.report.headlines import (
     sort_by_value,
 )
 from calipers.report.safe_names import join_words, shorten_name, unique_labels
-from calipers.report.table_rows import arrow, definitions_of, n_used, remarks
+from calipers.report.table_rows import arrow, definitions_by_measure, n_used, remarks
 from calipers.report.tables import KEY, LINED, Column
 from calipers.report.text_columns import GAP, split_columns
 from calipers.report.verdict import (
@@ -92,7 +92,7 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
     order, comparison = order_systems(evaluation), evaluation.comparison
     ranked = is_ranked(evaluation)
     names = unique_labels(order)
-    definitions = definitions_of(evaluation)
+    definitions = definitions_by_measure(evaluation)
     arrows = {m: arrow(d) for m, d in definitions.items()}
     key_of = dict(zip(names, system_letters(len(names)), strict=True))
     marked = significance_marks(evaluation)
@@ -141,7 +141,7 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
 
 def is_ranked(evaluation: Evaluation) -> bool:
     """Whether there are so many systems that the best come first."""
-    of = definitions_of(evaluation).get(primary_measure(evaluation))
+    of = definitions_by_measure(evaluation).get(primary_measure(evaluation))
     directed = of is not None and of.higher_is_better is not None
     return len(evaluation.systems) > MANY_SYSTEMS and directed
 
@@ -151,7 +151,7 @@ def primary_measure(evaluation: Evaluation) -> str:
     comparison, measures = evaluation.comparison, evaluation.measures
     if comparison is not None and comparison.primary in measures:
         return comparison.primary
-    of = definitions_of(evaluation)
+    of = definitions_by_measure(evaluation)
     directed = (m for m in measures if m in of and of[m].higher_is_better is not None)
     return next(directed, next(iter(measures), ""))
 
@@ -162,7 +162,7 @@ def order_systems(evaluation: Evaluation) -> tuple[str, ...]:
         return evaluation.systems
     primary = primary_measure(evaluation)
     values = {e.system: e.value for e in evaluation if e.measure == primary}
-    ranked = sort_by_value(values, definitions_of(evaluation)[primary].higher_is_better)
+    ranked = sort_by_value(values, definitions_by_measure(evaluation)[primary].higher_is_better)
     return tuple(dict.fromkeys([*ranked, *evaluation.systems]))
 
 
@@ -275,7 +275,7 @@ def _about_values(evaluation: Evaluation, *, intervals: bool) -> Iterator[str]:
     everywhere, and how their intervals were made."""
     if is_ranked(evaluation):
         yield f"Ranked by {shorten_name(primary_measure(evaluation))}."
-    of = {_over(e) for e in evaluation}
+    of = {_format_units(e) for e in evaluation}
     over = f" {of.pop()}" if len(of) == 1 else ""
     level = ""
     if intervals and any(e.has_interval for e in evaluation):
@@ -291,14 +291,14 @@ def _methods(evaluation: Evaluation) -> str:
     of = {}
     for method in rest:
         own = [e for e in cells if e.method == method]
-        where = _where(own, evaluation)
+        where = _format_location(own, evaluation)
         of[method] = where if len(where) <= LONGEST else f"{len(own):,} of {len(cells):,}"
     return "; ".join(
         [shorten_name(usual), *(f"{shorten_name(m)}: {where}" for m, where in of.items())]
     )
 
 
-def _over(e: Estimate) -> str:
+def _format_units(e: Estimate) -> str:
     """``over 50 topics``, ``over 48 of 50 topics``."""
     unit = shorten_name(e.unit)
     if e.of in (0, e.n):
@@ -308,14 +308,14 @@ def _over(e: Estimate) -> str:
 
 def _remarks(evaluation: Evaluation) -> list[str]:
     """What is missing, and of which numbers; over how many units, where that differs."""
-    differs = len({_over(e) for e in evaluation}) > 1
+    differs = len({_format_units(e) for e in evaluation}) > 1
 
     def said(e: Estimate) -> str:
-        return "; ".join(filter(None, [_over(e) if differs else "", remarks(e)]))
+        return "; ".join(filter(None, [_format_units(e) if differs else "", remarks(e)]))
 
     by = {text: cells for text, cells in group_by(evaluation, said).items() if text}
     lines = [
-        f"{_where(cells, evaluation)}: {text.replace('no interval: ', 'no interval, ')}."
+        f"{_format_location(cells, evaluation)}: {text.replace('no interval: ', 'no interval, ')}."
         for text, cells in by.items()
     ]
     if len(lines) > MOST_REMARKS + 1:
@@ -324,7 +324,7 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     return lines
 
 
-def _where(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
+def _format_location(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
     """``nDCG@10 and AP of run1, run2``; measures alone where it is all systems."""
     by_measure = group_by(cells, lambda e: e.measure)
     systems = {m: tuple(e.system for e in of) for m, of in by_measure.items()}
@@ -556,7 +556,7 @@ def text_tables(made: WideLayout, width: int | None) -> Iterator[list[Column]]:
     elif made.ranked:
         about = f"{'#':>{len(str(len(made.names)))}} {about}"
     columns = [
-        Column(head, LINED, _lined(own))
+        Column(head, LINED, _align_cells(own))
         for head, own in zip(heads, zip(*cells, strict=True), strict=True)
     ]
     if made.signs:
@@ -602,12 +602,12 @@ def _width(
     cells: Sequence[Sequence[WideCell | None]],
     about: str,
 ) -> int:
-    own = (_lined(column) for column in zip(*cells, strict=True))
+    own = (_align_cells(column) for column in zip(*cells, strict=True))
     sizes = (_size((head, *of)) for head, of in zip(heads, own, strict=True))
     return _size((about, *names)) + sum(_GAP + size for size in sizes)
 
 
-def _lined(cells: Sequence[WideCell | None]) -> list[str]:
+def _align_cells(cells: Sequence[WideCell | None]) -> list[str]:
     """Values, marks of the best, intervals and letters, each below each other."""
     shown = [cell or WideCell("") for cell in cells]
     # What is undefined has no interval, and may reach over to where that would be.
@@ -626,7 +626,7 @@ def _lined(cells: Sequence[WideCell | None]) -> list[str]:
 # ------------------------------------------------------------------------------------------ CSV
 
 
-@with_display_names
+@apply_display_names
 def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     """A row a system: the value of each measure, its limits and its marks."""
     marked = significance_marks(evaluation)
@@ -652,7 +652,7 @@ def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     return rows
 
 
-@with_display_names
+@apply_display_names
 def csv_pairs(comparison: Comparison) -> list[dict[str, Any]]:
     """A row a pair of systems: the difference by each measure, its limits and adjusted p."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}

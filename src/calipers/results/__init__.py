@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         FewOrMany,
         SparseConfusion,
     )
-    from calipers.results.curve import Curve, Curves, kinds_in, of_kinds
+    from calipers.results.curve import Curve, Curves, curve_kinds, select_kinds
     from calipers.results.decision_regions import DecisionRegions
     from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
     from calipers.results.evaluation import Evaluation, StoredPredictions
@@ -45,7 +45,7 @@ _HOMES = {
     "comparison": "Comparison, OmnibusTest",
     "confusion": "NORMALISED, ConfusionBase, ConfusionMatrixResult, ConfusionMatrices, FewOrMany, "
     "SparseConfusion",
-    "curve": "Curve, Curves, kinds_in, of_kinds",
+    "curve": "Curve, Curves, curve_kinds, select_kinds",
     "decision_regions": "DecisionRegions",
     "estimate": "NO_INTERVAL, Difference, Estimate",
     "evaluation": "Evaluation, StoredPredictions",
@@ -105,10 +105,10 @@ __all__ = [
     "TidyResult",
     "TunedThreshold",
     "ValidationCurve",
+    "curve_kinds",
     "from_json",
     "json_schema",
-    "kinds_in",
-    "of_kinds",
+    "select_kinds",
 ]
 
 if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones

@@ -19,9 +19,9 @@ from calipers.results.serialization import (
     Count,
     JsonSerializable,
     Level,
-    at_index,
     checked_layout,
     duplicate_names,
+    get_item,
     unknown_names,
 )
 from calipers.results.tidy import TidyResult, column_types, format_reasons
@@ -122,17 +122,17 @@ class Comparison(JsonSerializable, TidyResult):
         """``comparison[system, baseline, measure]``, or ``comparison[measure]`` for one pair; the
         measure by any name that means it, as in an evaluation. Or as in a list of all differences,
         ``comparison[0]``."""
-        from calipers.results.name_lookup import measure_named
+        from calipers.results.name_lookup import find_measure
 
         if not isinstance(key, str | tuple):
             names = "a measure, (system, baseline, measure), or an index"
-            return at_index(self.differences, key, names)
+            return get_item(self.differences, key, names)
         if isinstance(key, tuple) and len(key) != 3:
             raise KeyError(f"{key!r}: expected a system, its baseline and a measure")
         own, pair = (key, None) if isinstance(key, str) else (key[-1], tuple(key[:-1]))
         measures = tuple(dict.fromkeys(d.measure for d in self))
         try:
-            name = measure_named(own, measures, self.provenance or self.origin, self.asked)
+            name = find_measure(own, measures, self.provenance or self.origin, self.asked)
         except InputError as error:
             raise KeyError(str(error)) from None
         found = [d for d in self if d.measure == name and pair in (None, (d.system, d.baseline))]
@@ -208,9 +208,9 @@ class Comparison(JsonSerializable, TidyResult):
         return comparison_chart(self, name, of)
 
     def _repr_html_(self) -> str:
-        from calipers.report.documents import cell
+        from calipers.report.documents import notebook_cell
 
-        return cell(self)
+        return notebook_cell(self)
 
     def __str__(self) -> str:
         return self.to_text()

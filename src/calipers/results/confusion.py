@@ -19,11 +19,11 @@ from calipers.results.serialization import (
     Matrix,
     Positions,
     Schema,
-    at_index,
     checked_orientation,
     codec_for,
     duplicate_names,
     find_system,
+    get_item,
 )
 
 if TYPE_CHECKING:
@@ -165,9 +165,9 @@ class ConfusionBase(JsonSerializable):
     def to_markdown(self, orientation: str = "truth-rows", normalise: str | None = None) -> str:
         """The matrix as a Markdown table."""
         from calipers.report.class_tables import table
-        from calipers.report.writers import named
+        from calipers.report.writers import get_writer
 
-        return named("markdown").write([table(self, orientation, normalise)]).rstrip()
+        return get_writer("markdown").write([table(self, orientation, normalise)]).rstrip()
 
     def chart(self) -> Chart:
         """The matrix drawn: it shows itself in a notebook, ``save("matrix.svg")`` writes it."""
@@ -201,7 +201,7 @@ class ConfusionMatrices(Sequence[ConfusionBase]):
     def __getitem__(self, key: slice) -> tuple[ConfusionBase, ...]: ...
     def __getitem__(self, key: int | str | slice) -> ConfusionBase | tuple[ConfusionBase, ...]:
         if not isinstance(key, str):
-            return at_index(self._confusions, key, "a system, or an index")
+            return get_item(self._confusions, key, "a system, or an index")
         return find_system(self._confusions, key)
 
     def __len__(self) -> int:

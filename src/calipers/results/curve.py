@@ -17,8 +17,8 @@ from calipers.results.serialization import (
     FloatArray,
     JsonSerializable,
     Level,
-    at_index,
     find_system,
+    get_item,
 )
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Curve(JsonSerializable):
 
     def chart(self) -> Chart:
         """The curve drawn: it shows itself in a notebook, ``save("curve.svg")`` writes it."""
-        return _charted([self])
+        return _make_chart([self])
 
     def _repr_html_(self) -> str:
         return self.chart()._repr_html_() if len(self) else f"<p>{escape(str(self))}</p>"
@@ -146,7 +146,7 @@ class Curves(tuple[Curve, ...]):
     def __getitem__(self, key: slice) -> tuple[Curve, ...]: ...
     def __getitem__(self, key: SupportsIndex | str | slice) -> Curve | tuple[Curve, ...]:
         if not isinstance(key, str):
-            return at_index(tuple(self), key, "a system, or an index")
+            return get_item(tuple(self), key, "a system, or an index")
         return find_system(self, key)
 
     def to_frame(self) -> pd.DataFrame:
@@ -158,7 +158,7 @@ class Curves(tuple[Curve, ...]):
 
     def chart(self) -> Chart:
         """All curves in one figure: see :meth:`Curve.chart`."""
-        return _charted(self)
+        return _make_chart(self)
 
     def _repr_html_(self) -> str:
         return self.chart()._repr_html_()
@@ -169,20 +169,20 @@ class Curves(tuple[Curve, ...]):
     __repr__ = __str__
 
 
-def _charted(curves: Sequence[Curve]) -> Chart:
+def _make_chart(curves: Sequence[Curve]) -> Chart:
     from calipers.curves.downsampling import downsample_curve
     from calipers.report.charts import curves_chart
 
     return curves_chart([curve if curve.tolerance else downsample_curve(curve) for curve in curves])
 
 
-def kinds_in(curves: Sequence[Curve]) -> list[str]:
+def curve_kinds(curves: Sequence[Curve]) -> list[str]:
     """The kind of each curve; of those that are known before they are computed without computing
     any."""
     known: list[str] | None = getattr(curves, "kinds", None)
     return [curve.kind for curve in curves] if known is None else known
 
 
-def of_kinds(curves: Sequence[Curve], kinds: Collection[str]) -> tuple[Curve, ...]:
+def select_kinds(curves: Sequence[Curve], kinds: Collection[str]) -> tuple[Curve, ...]:
     """The curves of these kinds; no other is computed."""
-    return tuple(curves[i] for i, kind in enumerate(kinds_in(curves)) if kind in kinds)
+    return tuple(curves[i] for i, kind in enumerate(curve_kinds(curves)) if kind in kinds)

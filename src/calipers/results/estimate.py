@@ -113,8 +113,8 @@ class Estimate(JsonSerializable):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Limits the wrong way round."""
-        yield from _crossed(self, "low", "high")
-        yield from _crossed(self, "possible_low", "possible_high")
+        yield from _check_order(self, "low", "high")
+        yield from _check_order(self, "possible_low", "possible_high")
 
     def __str__(self) -> str:
         from calipers.report.headlines import estimate_sentence
@@ -189,7 +189,7 @@ class Difference(JsonSerializable):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Limits the wrong way round, and p-values that are none."""
-        yield from _crossed(self, "low", "high")
+        yield from _check_order(self, "low", "high")
         yield from no_probabilities(self, "p", "p_adjusted", "p_not_inferior", "p_equivalent")
 
     def __str__(self) -> str:
@@ -214,7 +214,7 @@ def no_probabilities(result: Any, *names: str) -> Iterator[tuple[str, str]]:
             yield name, f"expected a number between 0 and 1 or null, found {value:g}"
 
 
-def _crossed(result: Estimate | Difference, low: str, high: str) -> Iterator[tuple[str, str]]:
+def _check_order(result: Estimate | Difference, low: str, high: str) -> Iterator[tuple[str, str]]:
     lowest, highest = getattr(result, low), getattr(result, high)
     if lowest > highest:
         yield low, f"{lowest} lies above {high}, {highest}"

@@ -21,11 +21,11 @@ from calipers.results.serialization import (
     JsonSerializable,
     Level,
     Schema,
-    at_index,
     checked_layout,
     checked_orientation,
     codec_for,
     expect_list,
+    get_item,
     type_error_message,
     unknown_names,
 )
@@ -203,7 +203,7 @@ class Evaluation(JsonSerializable, TidyResult):
         in a list of all estimates, ``evaluation[0]``."""
         if not isinstance(key, str | tuple):
             names = "a measure, (system, measure), or an index"
-            return at_index(self.estimates, key, names)
+            return get_item(self.estimates, key, names)
         if isinstance(key, tuple) and len(key) != 2:
             raise KeyError(f"{key!r}: expected a system and a measure")
         if isinstance(key, str):
@@ -242,10 +242,10 @@ class Evaluation(JsonSerializable, TidyResult):
         InputError
             Where it means two of the measures.
         """
-        from calipers.results.name_lookup import measure_named
+        from calipers.results.name_lookup import find_measure
 
         provenance = {"task": self.task, **self.provenance}
-        return measure_named(name, self.measures, provenance, self.asked) or name
+        return find_measure(name, self.measures, provenance, self.asked) or name
 
     @property
     def confusion(self) -> ConfusionBase | ConfusionMatrices:
@@ -394,9 +394,9 @@ class Evaluation(JsonSerializable, TidyResult):
         return self.to_format("html", path, orientation=checked_orientation(orientation))
 
     def _repr_html_(self) -> str:
-        from calipers.report.documents import cell
+        from calipers.report.documents import notebook_cell
 
-        return cell(self)
+        return notebook_cell(self)
 
     def __str__(self) -> str:
         return self.to_text()

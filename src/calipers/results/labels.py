@@ -11,9 +11,9 @@ from calipers.results.serialization import (
     FloatArray,
     JsonSerializable,
     Level,
-    at_index,
     duplicate_names,
     find_system,
+    get_item,
 )
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class LabelTables(Sequence[LabelTable]):
     def __getitem__(self, key: slice) -> tuple[LabelTable, ...]: ...
     def __getitem__(self, key: int | str | slice) -> LabelTable | tuple[LabelTable, ...]:
         if not isinstance(key, str):
-            return at_index(self._tables, key, "a system, or an index")
+            return get_item(self._tables, key, "a system, or an index")
         return find_system(self, key)
 
     def __len__(self) -> int:

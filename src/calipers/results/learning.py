@@ -30,8 +30,8 @@ from calipers.results.serialization import (
     JsonSerializable,
     Level,
     Share,
-    at_index,
     duplicate_names,
+    get_item,
 )
 from calipers.results.tidy import COUNT, NUMBER, TEXT, TidyResult
 
@@ -54,7 +54,7 @@ class _ParameterLookup(Protocol):
 R = TypeVar("R", bound=_ParameterLookup)
 
 
-def _none() -> FloatArray:
+def _empty_array() -> FloatArray:
     return np.zeros(0)
 
 
@@ -98,9 +98,9 @@ class LearningResult(JsonSerializable, TidyResult):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.documents import cell
+        from calipers.report.documents import notebook_cell
 
-        return cell(self)
+        return notebook_cell(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,8 +121,8 @@ class ValidationCurveRow(JsonSerializable):
     validation: Estimate
     difference: Difference | None = None
     region: Annotated[str, Choices(("", UNDERFITS, OVERFITS, WORSE))] = ""
-    training_values: FloatArray = field(default_factory=_none, metadata=DETAILS)
-    validation_values: FloatArray = field(default_factory=_none, metadata=DETAILS)
+    training_values: FloatArray = field(default_factory=_empty_array, metadata=DETAILS)
+    validation_values: FloatArray = field(default_factory=_empty_array, metadata=DETAILS)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -154,11 +154,11 @@ class ValidationCurve(LearningResult):
         return iter(self.rows_by_value)
 
     def __getitem__(self, value: Any) -> ValidationCurveRow:
-        return _row_of(self.rows_by_value, value, self.parameter)
+        return _find_row(self.rows_by_value, value, self.parameter)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Values that stand twice, and a best or a chosen one that is not there."""
-        yield from _of_values(
+        yield from _check_values(
             [row.value for row in self], {"best": self.best, "chosen": self.chosen}
         )
 
@@ -178,8 +178,8 @@ class ValidationCurve(LearningResult):
         return [
             {
                 "value": row.value,
-                **_told("training", row.training),
-                **_told("validation", row.validation),
+                **_estimate_fields("training", row.training),
+                **_estimate_fields("validation", row.validation),
                 **_difference(row.difference),
                 "region": row.region,
             }
@@ -194,8 +194,8 @@ class LearningCurveRow(JsonSerializable):
     n: Count
     training: Estimate
     validation: Estimate
-    training_values: FloatArray = field(default_factory=_none, metadata=DETAILS)
-    validation_values: FloatArray = field(default_factory=_none, metadata=DETAILS)
+    training_values: FloatArray = field(default_factory=_empty_array, metadata=DETAILS)
+    validation_values: FloatArray = field(default_factory=_empty_array, metadata=DETAILS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +247,8 @@ class LearningCurve(LearningResult):
         return [
             {
                 "n": row.n,
-                **_told("training", row.training),
-                **_told("validation", row.validation),
+                **_estimate_fields("training", row.training),
+                **_estimate_fields("validation", row.validation),
             }
             for row in self
         ]
@@ -290,11 +290,11 @@ class BiasVariance(LearningResult):
         return iter(self.rows_by_value)
 
     def __getitem__(self, value: Any) -> BiasVarianceRow:
-        return _row_of(self.rows_by_value, value, self.parameter)
+        return _find_row(self.rows_by_value, value, self.parameter)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Values that stand twice."""
-        yield from _of_values([row.value for row in self], {})
+        yield from _check_values([row.value for row in self], {})
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -328,7 +328,7 @@ class BiasVariance(LearningResult):
 # --- Rows -----------------------------------------------------------------------------------------
 
 
-def _told(of: str, e: Estimate) -> dict[str, float]:
+def _estimate_fields(of: str, e: Estimate) -> dict[str, float]:
     return {of: e.value, f"{of}_low": e.low, f"{of}_high": e.high, f"{of}_se": e.standard_error}
 
 
@@ -337,7 +337,7 @@ def _difference(of: Difference | None) -> dict[str, float]:
     return {"difference": value, "difference_low": low, "difference_high": high, "p": p}
 
 
-def _row_of(rows: tuple[R, ...], value: Any, parameter: str) -> R:
+def _find_row(rows: tuple[R, ...], value: Any, parameter: str) -> R:
     """The row of a value, given as it is shown or as it was given."""
     found = [row for row in rows if row.value == str(value)]
     if not found:
@@ -348,7 +348,7 @@ def _row_of(rows: tuple[R, ...], value: Any, parameter: str) -> R:
     return found[0]
 
 
-def _of_values(there: list[str], named: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _check_values(there: list[str], named: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     yield from duplicate_names(there, "rows")
     for key, value in named.items():
         if value not in there:
@@ -407,7 +407,7 @@ class Selection(JsonSerializable, TidyResult):
     def __getitem__(self, key: str | SupportsIndex | slice) -> Candidate | tuple[Candidate, ...]:
         """The candidate of a name, or as in a list of all of them, ``[0]``."""
         if not isinstance(key, str):
-            return at_index(self.candidates, key, "a candidate's name, or an index")
+            return get_item(self.candidates, key, "a candidate's name, or an index")
         for one in self.candidates:
             if one.name == key:
                 return one
@@ -476,7 +476,7 @@ class TunedThreshold(JsonSerializable):
     tuned: float
     usual: float
     gain: Estimate
-    thresholds: FloatArray = field(default_factory=_none)
+    thresholds: FloatArray = field(default_factory=_empty_array)
 
     @property
     def seemed(self) -> float:

@@ -55,7 +55,7 @@ def lookup_error(message: str) -> InputError:
 Shown = Mapping[str, str]
 
 
-def measure_named(
+def find_measure(
     name: str, there: Iterable[str], provenance: Mapping[str, Any], shown: Shown | None = None
 ) -> str | None:
     """The one of the measures that a name means, None where none: as it is written; in other
@@ -85,7 +85,7 @@ def measure_named(
             found.append(str(measure))
             full[str(measure)] = format_name(measure, measure.definition.name, stating=defaults[0])
     if not found and own is not None:
-        return measure_named(name, measures, {**provenance, "task": None})
+        return find_measure(name, measures, {**provenance, "task": None})
     if len(set(found)) > 1:
         written = " or ".join(full.get(one, one) for one in dict.fromkeys(found))
         raise InputError(

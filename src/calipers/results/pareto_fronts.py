@@ -9,9 +9,9 @@ from typing import Any, SupportsIndex, overload
 from calipers.results.serialization import (
     JsonSerializable,
     Level,
-    at_index,
     duplicate_names,
     find_system,
+    get_item,
     unknown_names,
 )
 from calipers.results.tidy import TidyResult, column_types
@@ -76,7 +76,7 @@ class ParetoFront(JsonSerializable, TidyResult):
     def __getitem__(self, key: slice) -> tuple[ParetoRow, ...]: ...
     def __getitem__(self, key: str | SupportsIndex | slice) -> ParetoRow | tuple[ParetoRow, ...]:
         if not isinstance(key, str):
-            return at_index(self.all, key, "a system, or an index")
+            return get_item(self.all, key, "a system, or an index")
         return find_system(self.all, key)
 
     @property

@@ -69,7 +69,7 @@ class PerUnit(JsonSerializable, TidyResult):
             systems += [system] * (len(self.ids) * len(of))
             units += [name for name in self.ids for _ in of]
             measures += list(of) * len(self.ids)
-            values += _by_unit(of.values())
+            values += _interleave_units(of.values())
             why = [self._reasons(system, measure) for measure in of]
             undefined += [of.get(place, "") for place in range(len(self.ids)) for of in why]
         if self.possible:
@@ -78,7 +78,7 @@ class PerUnit(JsonSerializable, TidyResult):
                 out[name] = [
                     value
                     for system, of in self.values.items()
-                    for value in _by_unit(
+                    for value in _interleave_units(
                         self.possible[system].get(measure, nothing)[end] for measure in of
                     )
                 ]
@@ -239,7 +239,7 @@ def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str]
     return out, others[0]
 
 
-def _by_unit(columns: Iterable[FloatArray]) -> list[float]:
+def _interleave_units(columns: Iterable[FloatArray]) -> list[float]:
     """The values of the first unit, one of each column, then those of the second, and so on."""
     values: list[float] = np.array(list(columns), np.float64).T.ravel().tolist()
     return values

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, SupportsIndex, overload
 
-from calipers.results.serialization import NAN, Count, JsonSerializable, Level, at_index
+from calipers.results.serialization import NAN, Count, JsonSerializable, Level, get_item
 from calipers.results.tidy import TidyResult, column_types
 
 
@@ -76,7 +76,7 @@ class Plan(JsonSerializable, TidyResult):
     def __getitem__(self, key: slice) -> tuple[PlanRow, ...]: ...
     def __getitem__(self, key: SupportsIndex | slice) -> PlanRow | tuple[PlanRow, ...]:
         """A row of the table by its index, as in a list."""
-        return at_index(self.table, key, "an index")
+        return get_item(self.table, key, "an index")
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""

@@ -33,11 +33,11 @@ from calipers.results.plan import Plan, PlanRow
 from calipers.results.serialization import (
     SCHEMA,
     Schema,
+    abbreviate,
     codec_for,
     error,
     load_json,
     result_name,
-    shown,
 )
 from calipers.results.slices import SliceDifference, SliceEstimate, Slices
 from calipers.results.threshold_table import ThresholdTable, ThresholdTables
@@ -112,13 +112,15 @@ def _result(data: Any) -> Any:
             return PerUnit.from_rows(data)
         return tuple(Plan.read(row, f"[{i}]") for i, row in enumerate(data))
     if not isinstance(data, Mapping):
-        raise error("", f"expected a result: an object, or a list of such; found {shown(data)}")
+        raise error(
+            "", f"expected a result: an object, or a list of such; found {abbreviate(data)}"
+        )
     told = (name for key, name in _TOLD_BY.items() if key in data)
     name = data.get("result", next(told, None))
     if name is None:
         raise error("result", f"is missing; it says of which kind a result is: {', '.join(KINDS)}")
     if not isinstance(name, str) or name not in KINDS:
-        raise error("result", f"expected one of {', '.join(KINDS)}, found {shown(name)}")
+        raise error("result", f"expected one of {', '.join(KINDS)}, found {abbreviate(name)}")
     return KINDS[name].from_dict(data)
 
 

@@ -76,10 +76,10 @@ def error(path: str, text: str) -> ValueError:
 
 def type_error_message(path: str, expected: str, found: Any) -> ValueError:
     """``estimates[3].value: expected a number or null, found "abc"``."""
-    return error(path, f"expected {expected}, found {shown(found)}")
+    return error(path, f"expected {expected}, found {abbreviate(found)}")
 
 
-def shown(value: Any) -> str:
+def abbreviate(value: Any) -> str:
     """What was found, in short."""
     if isinstance(value, Mapping | list | tuple):
         kind = "an object" if isinstance(value, Mapping) else "a list"
@@ -194,7 +194,7 @@ S = TypeVar("S", bound=SystemPart)
 T = TypeVar("T")
 
 
-def at_index(items: Sequence[T], key: Any, expected: str) -> T | tuple[T, ...]:
+def get_item(items: Sequence[T], key: Any, expected: str) -> T | tuple[T, ...]:
     """The item at an index, as in a list, or those of a slice.
 
     Raises
@@ -260,7 +260,10 @@ def load_json(text: str | bytes) -> Any:
         if isinstance(text, bytes | bytearray):
             text = text.decode("utf-8-sig")
         return json.loads(
-            text, parse_constant=_no_constant, parse_int=_whole, object_pairs_hook=_no_duplicates
+            text,
+            parse_constant=_no_constant,
+            parse_int=_parse_integer,
+            object_pairs_hook=_no_duplicates,
         )
     except json.JSONDecodeError as bad:
         where = f"line {bad.lineno}, column {bad.colno}"
@@ -280,7 +283,7 @@ def _no_constant(name: str) -> Any:
     raise error("", f'no JSON: {name} is no number; infinity is "inf", undefined is null')
 
 
-def _whole(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > 400:  # far beyond any float
         raise error("", f"a number of {len(digits)} digits is too large")
     return int(digits)
@@ -334,7 +337,7 @@ class _Number(Codec):
             return _INFINITE[data]
         if isinstance(data, bool) or not isinstance(data, int | float):
             raise type_error_message(path, "a number or null", data)
-        return _as_float(data, path)
+        return _to_float(data, path)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         defs["number"] = {
@@ -344,7 +347,7 @@ class _Number(Codec):
         return {"$ref": f"{_REFERENCE}number"}
 
 
-def _as_float(data: float, path: str) -> float:
+def _to_float(data: float, path: str) -> float:
     try:
         return float(data)
     except OverflowError:
@@ -364,7 +367,7 @@ class _Bounded(Codec):
         b = self.bounds
         good = isinstance(data, int | float) and not isinstance(data, bool)
         good = good and (b.low < data < b.high if b.open else b.low <= data <= b.high)
-        good = good and math.isfinite(_as_float(data, path))
+        good = good and math.isfinite(_to_float(data, path))
         if not good or (self.whole and data != int(data)):
             what = "a whole number" if self.whole else "a number"
             span = f"between {b.low:g} and {b.high:g}" if b.high < math.inf else f"≥ {b.low:g}"
@@ -691,14 +694,14 @@ def _default(f: dataclasses.Field[Any]) -> Any:
 
 def codec_for(hint: Any) -> Any:
     """The form of a type."""
-    return _form_of(hint)
+    return _make_codec(hint)
 
 
 @functools.cache
-def _form_of(hint: Any) -> Any:
+def _make_codec(hint: Any) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _annotated(*arguments)
+        return _annotated_codec(*arguments)
     if origin in (Union, types.UnionType):
         (one,) = (a for a in arguments if a is not types.NoneType)
         return _Optional(codec_for(one))
@@ -716,7 +719,7 @@ def _form_of(hint: Any) -> Any:
     return form
 
 
-def _annotated(hint: Any, note: Any) -> Codec:
+def _annotated_codec(hint: Any, note: Any) -> Codec:
     if isinstance(note, Bounds):
         return _Bounded(note, whole=hint is int)
     if isinstance(note, Choices):

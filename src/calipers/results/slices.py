@@ -9,8 +9,8 @@ from typing import Any, SupportsIndex, overload
 
 from calipers.data.errors import InputError
 from calipers.results.estimate import Difference, Estimate
-from calipers.results.name_lookup import measure_named
-from calipers.results.serialization import OWN, JsonSerializable, Level, at_index
+from calipers.results.name_lookup import find_measure
+from calipers.results.serialization import OWN, JsonSerializable, Level, get_item
 from calipers.results.tidy import TidyResult, column_types, format_reasons
 
 
@@ -100,12 +100,12 @@ class Slices(JsonSerializable, TidyResult):
         measure]``, the measure by any name that means it, as in an evaluation; or as in a list of
         all rows, ``slices[0]``."""
         if not isinstance(key, tuple):
-            return at_index(self.all, key, "(column, slice, measure), or an index")
+            return get_item(self.all, key, "(column, slice, measure), or an index")
         if len(key) not in (3, 4):
             raise KeyError(f"{key!r}: expected a column, its slice, (a system) and a measure")
         measures = dict.fromkeys(s.estimate.measure for s in self.all)
         try:
-            name = measure_named(str(key[-1]), measures, self.origin)
+            name = find_measure(str(key[-1]), measures, self.origin)
         except InputError as error:
             raise KeyError(str(error)) from None
         found = [

@@ -11,8 +11,8 @@ from calipers.results.serialization import (
     FloatArray,
     JsonSerializable,
     Level,
-    at_index,
     find_system,
+    get_item,
     unknown_names,
 )
 from calipers.results.tidy import TidyResult, column_types
@@ -90,7 +90,7 @@ class ThresholdTables(JsonSerializable, TidyResult):
     ) -> ThresholdTable | tuple[ThresholdTable, ...]:
         """The table of a system, or as in a list of all tables, ``cutoffs[0]``."""
         if not isinstance(key, str):
-            return at_index(self.tables, key, "a system, or an index")
+            return get_item(self.tables, key, "a system, or an index")
         return find_system(self.tables, key)
 
     @property

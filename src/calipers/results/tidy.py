@@ -82,10 +82,10 @@ class TidyResult:
         >>> print(ev.to_format("typst").splitlines()[0])
         = Regression: system, 1 measure
         """
-        from calipers.report.documents import written
+        from calipers.report.documents import render
         from calipers.report.output_files import save_text
 
-        return save_text(written(self, format, **look), path)
+        return save_text(render(self, format, **look), path)
 
     def columns_of_rows(self) -> Mapping[str, list[Any]]:
         """The rows by column."""

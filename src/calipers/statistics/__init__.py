@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from calipers.statistics.clusters import ClusterMoments, ClusterSeparation
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
     from calipers.statistics.contingency import ContingencyTable
-    from calipers.statistics.differences import Commonest, Signs, UnitDifferences, signs
+    from calipers.statistics.differences import MajorityValue, Signs, UnitDifferences, count_signs
     from calipers.statistics.grouped_rankings import GroupedRankings
     from calipers.statistics.histogram import Histogram
     from calipers.statistics.label_sets import LabelSets
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ratings import RatingRows, Ratings
     from calipers.statistics.regression import FitMoments, NumericMoments, NumericRows
-    from calipers.statistics.row_sample import Largest, LookedAt
+    from calipers.statistics.row_sample import LargestResiduals, SampledRows
     from calipers.statistics.sampled_rankings import SampledRankings
-    from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
-    from calipers.statistics.several import Several
+    from calipers.statistics.scores import ScoreOrder, ScoreTable, SubsetScores
+    from calipers.statistics.several import StatisticVector
     from calipers.statistics.sparse_confusion import SparseConfusionMatrix, confusion_matrix
 
 _HOMES = {
@@ -44,11 +44,11 @@ _HOMES = {
     "clusters": "ClusterMoments, ClusterSeparation",
     "confusion": "ConfusionMatrix, LabelMatrices",
     "contingency": "ContingencyTable",
-    "differences": "Commonest, Signs, UnitDifferences, signs",
+    "differences": "MajorityValue, Signs, UnitDifferences, count_signs",
     "grouped_rankings": "GroupedRankings",
     "histogram": "Histogram",
     "label_sets": "LabelSets",
-    "row_sample": "Largest, LookedAt",
+    "row_sample": "LargestResiduals, SampledRows",
     "moments": "Moments, SkewMoments",
     "regression": "FitMoments, NumericMoments, NumericRows",
     "sparse_confusion": "SparseConfusionMatrix, confusion_matrix",
@@ -56,8 +56,8 @@ _HOMES = {
     "rankings": "JudgedRankings",
     "ratings": "RatingRows, Ratings",
     "sampled_rankings": "SampledRankings",
-    "several": "Several",
-    "scores": "ScoreOrder, ScoreParts, ScoreTable",
+    "several": "StatisticVector",
+    "scores": "ScoreOrder, SubsetScores, ScoreTable",
 }
 
 __all__ = [
@@ -68,7 +68,6 @@ __all__ = [
     "ClassTables",
     "ClusterMoments",
     "ClusterSeparation",
-    "Commonest",
     "ConfusionMatrix",
     "ContingencyTable",
     "FitMoments",
@@ -79,8 +78,8 @@ __all__ = [
     "JudgedRankings",
     "LabelMatrices",
     "LabelSets",
-    "Largest",
-    "LookedAt",
+    "LargestResiduals",
+    "MajorityValue",
     "Moments",
     "NumericMoments",
     "NumericRows",
@@ -88,21 +87,22 @@ __all__ = [
     "RatingRows",
     "Ratings",
     "SampledRankings",
+    "SampledRows",
     "ScoreOrder",
-    "ScoreParts",
     "ScoreTable",
-    "Several",
     "Signs",
     "SkewMoments",
     "SparseConfusionMatrix",
     "Statistic",
+    "StatisticVector",
+    "SubsetScores",
     "UnitDifferences",
     "confusion_matrix",
+    "count_signs",
     "effective_size",
     "effective_size_of",
     "leave_one_out_sums",
     "rank_cells",
-    "signs",
 ]
 
 if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones

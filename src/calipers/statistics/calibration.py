@@ -127,7 +127,7 @@ class ProbabilityLevels:
     def equal_width(self, bins: int) -> IntArray:
         """Where bins of equal width begin: (0, 1/B], (1/B, 2/B], …, 0 itself in the first; empty
         ones are left out."""
-        return _beginnings(width_bin(self.probability, bins))
+        return _run_starts(width_bin(self.probability, bins))
 
     def equal_mass(self, bins: int) -> IntArray:
         """Where bins of as equal weight as ties allow begin: a level goes where its middle lies."""
@@ -301,6 +301,6 @@ def expit(x: FloatArray) -> FloatArray:
     return np.asarray(np.divide(1.0, made, out=made))
 
 
-def _beginnings(place: IntArray) -> IntArray:
+def _run_starts(place: IntArray) -> IntArray:
     """Where a value of an ascending sequence appears first."""
     return np.flatnonzero(np.append(True, place[1:] != place[:-1]))

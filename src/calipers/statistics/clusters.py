@@ -43,10 +43,10 @@ class ClusterMoments(Statistic):
         """Of points (n, d) and the cluster of each as a position; ``centres`` are their means
         unless given."""
         size = np.bincount(cluster, minlength=clusters).astype(np.float64)
-        mean = sums_of(points, cluster, clusters) / np.maximum(size, 1.0)[:, None]
+        mean = cluster_sums(points, cluster, clusters) / np.maximum(size, 1.0)[:, None]
         off = points - mean[cluster]
         # The sums of what is off are what rounding left of the means.
-        mean = mean + sums_of(off, cluster, clusters) / np.maximum(size, 1.0)[:, None]
+        mean = mean + cluster_sums(off, cluster, clusters) / np.maximum(size, 1.0)[:, None]
         off = points - mean[cluster]
         squares = np.bincount(cluster, np.einsum("ij,ij->i", off, off), clusters)
         centres = mean if centres is None else centres
@@ -113,7 +113,9 @@ class ClusterMoments(Statistic):
         return np.where(there, np.where(far > 0, ratio, np.inf), 0.0)
 
 
-def sums_of(points: FloatArray, cluster: npt.NDArray[np.integer[Any]], clusters: int) -> FloatArray:
+def cluster_sums(
+    points: FloatArray, cluster: npt.NDArray[np.integer[Any]], clusters: int
+) -> FloatArray:
     """The sum of the points of each cluster (k, d)."""
     columns = [np.bincount(cluster, column, clusters) for column in points.T]
     return np.stack(columns, axis=1).astype(np.float64)

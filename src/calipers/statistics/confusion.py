@@ -194,8 +194,8 @@ class ConfusionMatrix(Statistic):
 
     @cached_property
     def _each(self) -> ConfusionMatrix:
-        counts = _collapsed(self)
-        squares = counts if self.squared is self else _collapsed(self.squared)
+        counts = _one_vs_rest(self)
+        squares = counts if self.squared is self else _one_vs_rest(self.squared)
         return ConfusionMatrix(counts, squares, ("rest", "class"), self.rows)
 
     def as_whole(self) -> Self:
@@ -300,7 +300,7 @@ class LabelMatrices(ConfusionMatrix):
         return ConfusionMatrix(self.counts, self.squares, ("rest", "class"), self.rows)
 
 
-def _collapsed(matrix: ConfusionMatrix) -> FloatArray:
+def _one_vs_rest(matrix: ConfusionMatrix) -> FloatArray:
     """Each class against the rest, shape ``(..., K, 2, 2)``.
 
     What is left of a margin comes by subtraction. That is exact for counts; of weights rounding may

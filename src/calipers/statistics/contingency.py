@@ -141,7 +141,7 @@ class ContingencyTable(Statistic):
             return np.asarray(like.expected_information * share)
         sizes = (self.class_sizes, self.cluster_sizes)
         flat = [of.reshape(-1, of.shape[-1]) for of in sizes]
-        made = [_expected(a[a > 0], b[b > 0]) for a, b in zip(*flat, strict=True)]
+        made = [_expected_information(a[a > 0], b[b > 0]) for a, b in zip(*flat, strict=True)]
         return np.array(made).reshape(self.held.shape[:-1])
 
     @cached_property
@@ -193,7 +193,7 @@ def _log(of: FloatArray) -> FloatArray:
     return np.log(np.where(of > 0, of, 1.0))
 
 
-def _expected(a: FloatArray, b: FloatArray) -> float:
+def _expected_information(a: FloatArray, b: FloatArray) -> float:
     """The mean information of classes of the sizes ``a`` and clusters of the sizes ``b``: of each
     pair of sizes the number of shared points is hypergeometric."""
     n, total = float(a.sum()), 0.0

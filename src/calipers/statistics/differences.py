@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Commonest(Statistic):
+class MajorityValue(Statistic):
     """The value that more than half of some rows have, but for rounding, if there is one, and how
     many of the rows among which it was ``counted`` have it. ``size`` is the largest of all values.
 
@@ -32,8 +32,8 @@ class Commonest(Statistic):
     counted in every batch, it is not ``certain``, and ``known`` when the rows are looked at anew.
 
     >>> one, two = np.array([0.0, 0.0, 0.5]), np.array([1.0, 1.0, 0.0, 0.0])
-    >>> both = Commonest.of(one) + Commonest.of(two)
-    >>> both.certain, (Commonest.of(one, both) + Commonest.of(two, both)).others
+    >>> both = MajorityValue.of(one) + MajorityValue.of(two)
+    >>> both.certain, (MajorityValue.of(one, both) + MajorityValue.of(two, both)).others
     (False, 3)
     """
 
@@ -77,12 +77,12 @@ class Commonest(Statistic):
         return self.rows - self.held if 2 * self.held > self.rows else self.rows
 
 
-def signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
+def count_signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
     """How many values are above 0, equal to it and below, each of them so many ``times``.
 
-    >>> signs(np.array([0.5, 0.0, -0.25, 1.0]))
+    >>> count_signs(np.array([0.5, 0.0, -0.25, 1.0]))
     (2, 1, 1)
-    >>> signs(np.array([0.5, 0.0]), times=np.array([3.0, 2.0]))
+    >>> count_signs(np.array([0.5, 0.0]), times=np.array([3.0, 2.0]))
     (3, 2, 0)
     """
     above, equal, below = (
@@ -116,7 +116,7 @@ class UnitDifferences(Statistic):
 
     spread: Histogram
     nonzero: int | None = None
-    classes: tuple[Commonest, ...] = ()
+    classes: tuple[MajorityValue, ...] = ()
     signs: Signs | None = None
     exact: bool = False
 
@@ -136,7 +136,7 @@ class UnitDifferences(Statistic):
 
     def signed(self, values: FloatArray) -> Self:
         """With the signs of values of units."""
-        return replace(self, signs=signs(values))
+        return replace(self, signs=count_signs(values))
 
     @classmethod
     def of_rows(
@@ -146,7 +146,7 @@ class UnitDifferences(Statistic):
         positive: npt.NDArray[np.bool_] | None = None,
         *,
         exact: bool = False,
-        known: Sequence[Commonest] = (),
+        known: Sequence[MajorityValue] = (),
     ) -> Self:
         """Of how much each row moves a difference, times what all weigh; with the commonest values
         of all rows, where these are ``known``."""
@@ -155,7 +155,7 @@ class UnitDifferences(Statistic):
             return cls(spread, exact=exact)
         classes: list[Any] = [slice(None)] if positive is None else [positive, ~positive]
         found = zip(classes, known or (None, None), strict=False)
-        common = tuple(Commonest.of(values[rows], of) for rows, of in found)
+        common = tuple(MajorityValue.of(values[rows], of) for rows, of in found)
         return cls(spread, None, common, exact=exact)
 
     @property
@@ -180,7 +180,7 @@ class UnitDifferences(Statistic):
         return replace(
             self,
             spread=self.spread + other.spread,
-            nonzero=_both(self.nonzero, other.nonzero),
+            nonzero=_add_known(self.nonzero, other.nonzero),
             classes=classes,
             signs=_sum_of_signs(self.signs, other.signs),
         )
@@ -190,6 +190,6 @@ class UnitDifferences(Statistic):
         return replace(self, spread=self.spread.in_units(weight))
 
 
-def _both(one: int | None, other: int | None) -> int | None:
+def _add_known(one: int | None, other: int | None) -> int | None:
     """The sum of what is known of both."""
     return None if one is None or other is None else one + other

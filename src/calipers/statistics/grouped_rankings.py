@@ -313,7 +313,7 @@ class PreferenceGroup:
         kept = int(np.searchsorted(self.place, retrieved))
         if self.matrix is not None:
             down, up = self.block(0, len(self.place))
-            possible, respected = _by_retrieval(down | up, kept), _by_retrieval(down, kept)
+            possible, respected = _sum_by_retrieval(down | up, kept), _sum_by_retrieval(down, kept)
             respected[2] = 0
             return possible, respected
         values, code = np.unique(self.level, return_inverse=True)
@@ -327,17 +327,17 @@ class PreferenceGroup:
         ]
         of_one = found.sum() * missed.sum() - found @ missed
         return (
-            np.array([_unequal(found), of_one, _unequal(missed)], np.int64),
+            np.array([_n_unequal_pairs(found), of_one, _n_unequal_pairs(missed)], np.int64),
             np.array([sum(above), found @ lower, 0], np.int64),
         )
 
 
-def _unequal(counts: IntArray) -> int:
+def _n_unequal_pairs(counts: IntArray) -> int:
     """Pairs of different kinds, from how many there are of each kind."""
     return int(counts.sum() ** 2 - counts @ counts) // 2
 
 
-def _by_retrieval(table: npt.NDArray[Any], retrieved: int) -> npt.NDArray[Any]:
+def _sum_by_retrieval(table: npt.NDArray[Any], retrieved: int) -> npt.NDArray[Any]:
     """Sums over pairs with both documents, one or neither among the first ``retrieved``."""
     return np.array(
         [
@@ -353,8 +353,10 @@ def count_preferences(topics: Sequence[tuple[int, Sequence[PreferenceGroup]]]) -
     of its judgments."""
     flat = [(group, retrieved) for retrieved, groups in topics for group in groups]
     counts = [group.counts(retrieved) for group, retrieved in flat]
-    equal = [_equal(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)]
-    equal_retrieved = [_equal_retrieved(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)]
+    equal = [_balanced_preferences(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)]
+    equal_retrieved = [
+        _balanced_retrieved(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)
+    ]
     possible = np.array([p for p, _ in counts], np.int64).reshape(-1, 3)
     respected = np.array([r for _, r in counts], np.int64).reshape(-1, 3)
     pairs, shares, at = [], [], 0
@@ -399,13 +401,13 @@ def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray,
                 up[cells] += missed
         total = down + up
         kept = max(retrieved - first, 0)
-        pairs += _by_retrieval(total > 0, kept)
-        shares += _by_retrieval(down / np.maximum(total, 1), kept)
+        pairs += _sum_by_retrieval(total > 0, kept)
+        shares += _sum_by_retrieval(down / np.maximum(total, 1), kept)
     shares[2] = 0.0
     return pairs, shares
 
 
-def _equal(
+def _balanced_preferences(
     group: PreferenceGroup, retrieved: int, possible: IntArray, respected: IntArray
 ) -> tuple[int, int]:
     """Respected and possible preferences with as many irrelevant documents as relevant ones.
@@ -421,10 +423,10 @@ def _equal(
             int(respected.sum()) + int((relevant & found).sum()) * surplus,
             int(possible.sum()) + int(relevant.sum()) * surplus,
         )
-    return _with_fewer(group, _lowest(group), retrieved, int(relevant.sum()))
+    return _truncated_preferences(group, _droppable_mask(group), retrieved, int(relevant.sum()))
 
 
-def _equal_retrieved(
+def _balanced_retrieved(
     group: PreferenceGroup, retrieved: int, possible: IntArray, respected: IntArray
 ) -> tuple[int, int]:
     """The same of the retrieved documents. (All relevant ones count where documents are added and
@@ -439,7 +441,7 @@ def _equal_retrieved(
             int(possible[0]) + int(relevant.sum()) * surplus,
         )
     kept = hits if group.matrix is None else int(relevant.sum())
-    return _with_fewer(group.only(found), _lowest(group)[found], retrieved, kept)
+    return _truncated_preferences(group.only(found), _droppable_mask(group)[found], retrieved, kept)
 
 
 def _relevance(group: PreferenceGroup) -> tuple[BoolArray, BoolArray]:
@@ -449,14 +451,14 @@ def _relevance(group: PreferenceGroup) -> tuple[BoolArray, BoolArray]:
     return relevant, ~relevant if group.matrix is None else group.level == 0
 
 
-def _lowest(group: PreferenceGroup) -> BoolArray:
+def _droppable_mask(group: PreferenceGroup) -> BoolArray:
     """The irrelevant documents of which some may be left out: the lowest level of a group of one
     part, level 0 of one with several."""
     lowest = group.level.min(initial=np.inf) if group.matrix is None else 0.0
     return np.asarray(group.level == lowest)
 
 
-def _with_fewer(
+def _truncated_preferences(
     group: PreferenceGroup, last: BoolArray, retrieved: int, kept: int
 ) -> tuple[int, int]:
     """Respected and possible preferences with only the first ``kept`` of the documents ``last``.

@@ -63,7 +63,7 @@ class Histogram(Statistic):
         kept = MOST_OF_TAIL if largest else 0
         least, most = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
         none, no_cell = np.zeros(0), np.zeros(0, np.int64)
-        tail = _largest(x, kept)
+        tail = _top_values(x, kept)
         made = cls(len(x), least, most, 0.0, single=False, kept=kept, mean=none,
                    sums=none, squares=none, cell=no_cell, largest=tail)  # fmt: skip
         if not made.bounded:
@@ -94,7 +94,7 @@ class Histogram(Statistic):
 
     def __add__(self, other: Self) -> Self:
         ends = min(self.least, other.least), max(self.most, other.most)
-        tail = _largest(np.concatenate([self.largest, other.largest]), self.kept)
+        tail = _top_values(np.concatenate([self.largest, other.largest]), self.kept)
         made = replace(self, rows=self.rows + other.rows, least=ends[0], most=ends[1], largest=tail)
         if not other.rows or not self.rows:
             return replace(other if other.rows else self, largest=tail)
@@ -200,7 +200,7 @@ def _width(least: float, most: float) -> float:
     return width
 
 
-def _largest(x: FloatArray, kept: int) -> FloatArray:
+def _top_values(x: FloatArray, kept: int) -> FloatArray:
     """So many of the largest."""
     if len(x) <= kept or not kept:
         return x[: len(x) if kept else 0]

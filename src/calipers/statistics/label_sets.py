@@ -40,7 +40,7 @@ class LabelSets(Statistic):
         sizes = np.append(own @ truth, own.sum())
         if not counted:
             return cls(sizes)
-        return cls(sizes, *_counted(np.packbits(truth, axis=1), own))
+        return cls(sizes, *_count_distinct(np.packbits(truth, axis=1), own))
 
     def __add__(self, other: Self) -> Self:
         sizes = self.sizes + other.sizes
@@ -49,7 +49,7 @@ class LabelSets(Statistic):
         assert self.weight is not None
         assert other.weight is not None
         sets = np.concatenate([self.sets, other.sets])
-        sets, weight = _counted(sets, np.concatenate([self.weight, other.weight]))
+        sets, weight = _count_distinct(sets, np.concatenate([self.weight, other.weight]))
         return type(self)(sizes, sets, weight) if len(sets) <= MOST else type(self)(sizes)
 
     @property
@@ -60,7 +60,7 @@ class LabelSets(Statistic):
         return float(self.weight.max() / self.weight.sum())
 
 
-def _counted(
+def _count_distinct(
     sets: npt.NDArray[np.uint8], weight: FloatArray
 ) -> tuple[npt.NDArray[np.uint8], FloatArray]:
     """The different ones, and what each weighs."""

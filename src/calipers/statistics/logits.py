@@ -95,9 +95,9 @@ class LogitSums(Statistic):
         steep, or Newton's steps from there do not lead to it."""
         free = 1 + both
         line = np.array(start if both else (start[0], 1.0))
-        goal = _raised(self.middle, self.sums[1])[:, :, 0].sum(axis=1)
+        goal = _logit_powers(self.middle, self.sums[1])[:, :, 0].sum(axis=1)
         total = self.sums.sum(axis=0)
-        powers = _raised(self.middle, total)
+        powers = _logit_powers(self.middle, total)
         for _ in range(_STEPS):
             if not (np.isfinite(line).all() and abs(line[1]) <= self.steepest):
                 return None
@@ -120,7 +120,7 @@ class LogitSums(Statistic):
         moments = (powers * slopes).sum(axis=(1, 2))
         variance = np.linalg.inv(np.array([moments[:2], moments[1:]])[:free, :free])
         # Residuals squared: p² = p − p′ of negatives, (1 − p)² = 1 − p − p′ of positives.
-        negative, positive = (_raised(self.middle, squares) for squares in self.squares)
+        negative, positive = (_logit_powers(self.middle, squares) for squares in self.squares)
         spread = (negative * (fitted - slopes) - positive * (fitted + slopes)).sum(axis=(1, 2))
         spread += positive[:, :, 0].sum(axis=1)
         return RecalibrationFit(float(line[0]), float(line[1]), variance, spread)
@@ -173,8 +173,8 @@ class LogitSummary(Statistic):
         if not len(logit):
             none = np.zeros((2, 0, TERMS + 2))
             return cls(0, none, none, ends, certain, rows, NARROWEST)
-        width = _width_of(ends, NARROWEST)
-        lowest, bins = _bins_of(ends, width)
+        width = _bin_width(ends, NARROWEST)
+        lowest, bins = _bin_range(ends, width)
         from calipers import _core
 
         plain, squared = _core.power_sums(logit, positive, weight, lowest, bins, width)
@@ -194,7 +194,7 @@ class LogitSummary(Statistic):
         there = [of for of in (self, other) if of.sums.shape[1]]
         if not there:
             return replace(self, ends=ends, certain=certain, rows=rows)
-        width = _width_of(ends, max(of.width for of in there))
+        width = _bin_width(ends, max(of.width for of in there))
         there = [of._widened(width) for of in there]
         lowest = min(of.lowest for of in there)
         bins = max(of.lowest - lowest + of.sums.shape[1] for of in there)
@@ -215,9 +215,9 @@ class LogitSummary(Statistic):
         of = self
         while of.width < width:
             lowest = of.lowest // 2
-            plain = _paired(of.sums, of.lowest - 2 * lowest, of.width)
+            plain = _merge_pairs(of.sums, of.lowest - 2 * lowest, of.width)
             alike = of.squares is of.sums
-            squares = plain if alike else _paired(of.squares, of.lowest - 2 * lowest, of.width)
+            squares = plain if alike else _merge_pairs(of.squares, of.lowest - 2 * lowest, of.width)
             of = replace(of, lowest=lowest, sums=plain, squares=squares, width=2 * of.width)
         return of
 
@@ -264,30 +264,30 @@ class LogitSummary(Statistic):
         return of.fit(start, both=both) if np.isfinite(start).all() else None
 
 
-def _bins_of(ends: FloatArray, width: float) -> tuple[int, int]:
+def _bin_range(ends: FloatArray, width: float) -> tuple[int, int]:
     """The number of the bin of the least logit, and how many there are up to the largest."""
     lowest = math.floor(float(ends[:, 0].min()) / width)
     return lowest, math.floor(float(ends[:, 1].max()) / width) - lowest + 1
 
 
-def _width_of(ends: FloatArray, width: float) -> float:
+def _bin_width(ends: FloatArray, width: float) -> float:
     """The narrowest width from this one on of which few bins hold all logits, if not the widest."""
-    while width < WIDTH and _bins_of(ends, width)[1] > FEW_BINS:
+    while width < WIDTH and _bin_range(ends, width)[1] > FEW_BINS:
         width *= 2
     return width
 
 
-def _paired(sums: FloatArray, before: int, width: float) -> FloatArray:
+def _merge_pairs(sums: FloatArray, before: int, width: float) -> FloatArray:
     """Sums of bins of twice the width: pairs of neighbours, beginning with one ``before`` the first
     if that is 1."""
     behind = (before + sums.shape[1]) % 2
     even = np.pad(sums, ((0, 0), (before, behind), (0, 0)))
     # (x − M)ᵏ = Σ C(k, j) (m − M)ᵏ⁻ʲ (x − m)ʲ, the old middles half a width on either side of M.
-    left, right = (_shift(side * width / 2) for side in (-1, 1))
+    left, right = (_shift_matrix(side * width / 2) for side in (-1, 1))
     return np.asarray(even[:, ::2] @ left + even[:, 1::2] @ right)
 
 
-def _shift(by: float) -> FloatArray:
+def _shift_matrix(by: float) -> FloatArray:
     """What takes sums of powers about one point to those about another."""
     powers = range(TERMS + 2)
     return np.array(
@@ -315,7 +315,7 @@ class RecalibrationFit:
         return math.sqrt(float(np.dot(squares, self.spread[: len(squares)])))
 
 
-def _raised(middle: FloatArray, sums: FloatArray) -> FloatArray:
+def _logit_powers(middle: FloatArray, sums: FloatArray) -> FloatArray:
     """The sums times the logit to the powers 0, 1 and 2, shape ``(3, bins, TERMS)``."""
     m, (zero, one, two) = middle[:, None], (sums[:, k : k + TERMS] for k in range(3))
     return np.stack([zero, m * zero + one, m * m * zero + 2 * m * one + two])

@@ -39,7 +39,7 @@ class Moments(Statistic):
             from calipers import _core
 
             mean, m2, rest = _core.value_moments(np.asarray(value, np.float64))
-            return cls(n, float(n), mean, m2, float(n), m2, rest, _infinite(mean, value))
+            return cls(n, float(n), mean, m2, float(n), m2, rest, _n_infinite(mean, value))
         # A row of weight 0 is no row, even where its value is infinite.
         there = weight > 0
         if not there.all():
@@ -57,7 +57,7 @@ class Moments(Statistic):
                 np.square(deviation, out=deviation)
                 m2, v2 = m2 + dot(some, deviation), v2 + dot(square, deviation)
                 squares += float(square.sum())
-        return cls(n, total, mean, m2, squares, v2, cross, _infinite(mean, value))
+        return cls(n, total, mean, m2, squares, v2, cross, _n_infinite(mean, value))
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
@@ -171,6 +171,6 @@ class SkewMoments(Moments):
         return float(self.cubes[3] / self.v2**1.5) if self.v2 > 0 else 0.0
 
 
-def _infinite(mean: float, value: FloatArray) -> int:
+def _n_infinite(mean: float, value: FloatArray) -> int:
     """How many values are not finite; none are looked at where the mean is."""
     return 0 if np.isfinite(mean) else int(np.count_nonzero(~np.isfinite(value)))

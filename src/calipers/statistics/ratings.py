@@ -46,7 +46,7 @@ class Ratings(Statistic):
         weight: FloatArray | None = None,
     ) -> Self:
         """Of items by raters, as positions among the categories; −1 where there is no rating."""
-        return cls.of_rows(codes, _sums_of(len(codes), weight), categories, values)
+        return cls.of_rows(codes, _weight_sums(len(codes), weight), categories, values)
 
     @classmethod
     def of_rows(
@@ -114,7 +114,7 @@ class Ratings(Statistic):
         wide = max(of.widest for of in (self, other))
         codes = np.concatenate([of._sorted(wide) for of in (self, other)])
         sums = [np.concatenate([a, b]) for a, b in zip(self._sums, other._sums, strict=True)]
-        place, rows = _alike(codes, len(self.categories))
+        place, rows = _distinct_rows(codes, len(self.categories))
         added = tuple(np.bincount(place, of, len(rows)).astype(np.float64) for of in sums)
         return self._of_sorted(codes[rows], added, self.categories, self.values)
 
@@ -245,7 +245,7 @@ class Ratings(Statistic):
         return np.bincount(self.item, of_count, len(self)).astype(np.float64)
 
 
-def _sums_of(rows: int, weight: FloatArray | None) -> tuple[FloatArray, ...]:
+def _weight_sums(rows: int, weight: FloatArray | None) -> tuple[FloatArray, ...]:
     """Of items how many each row is, what it weighs and the square of that."""
     ones = np.ones(rows)
     own = ones if weight is None else weight
@@ -277,11 +277,11 @@ class RatingRows(Statistic):
     @classmethod
     def from_rows(cls, codes: IntArray, categories: int, weight: FloatArray | None = None) -> Self:
         """Of items by raters."""
-        return cls._of(codes, _sums_of(len(codes), weight), categories)
+        return cls._of(codes, _weight_sums(len(codes), weight), categories)
 
     @classmethod
     def _of(cls, codes: IntArray, sums: Sequence[FloatArray], categories: int) -> Self:
-        place, rows = _alike(codes, categories)
+        place, rows = _distinct_rows(codes, categories)
         if len(rows) > MOST_WAYS:
             none = np.zeros(0)
             return cls(categories, codes[:0], none, none, none, many=True)
@@ -305,7 +305,7 @@ class RatingRows(Statistic):
         return replace(self, weight=self.weight / weight, weight_squares=squares)
 
 
-def _alike(codes: IntArray, categories: int) -> tuple[IntArray, IntArray]:
+def _distinct_rows(codes: IntArray, categories: int) -> tuple[IntArray, IntArray]:
     """Of rows the number of each distinct one, and where these stand, in their order."""
     if (categories + 1.0) ** codes.shape[1] < 2**62:  # as one number, which is sorted faster
         place = (categories + 1) ** np.arange(codes.shape[1])[::-1]

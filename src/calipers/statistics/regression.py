@@ -247,10 +247,10 @@ class NumericRows(Statistic):
         return SortedValues.of(np.abs(self.predicted - self.truth))
 
 
-def ascending(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
+def sort_rows(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
     """The rows by ascending value.
 
-    >>> ascending(np.array([3.0, 1.0, 2.0])).tolist()
+    >>> sort_rows(np.array([3.0, 1.0, 2.0])).tolist()
     [1, 2, 0]
     """
     if not len(values) or not np.isfinite(values).all():
@@ -273,7 +273,7 @@ def quantile(values: FloatArray, share: float, weight: FloatArray | None = None)
     if not n:
         return float("nan")
     if weight is not None:
-        order = ascending(values)
+        order = sort_rows(values)
         running = weight[order].cumsum()
         goal, hair = share * running[-1], 1e-12 * running[-1]
         at = running.searchsorted(goal - hair), running.searchsorted(goal + hair, "right")
@@ -292,15 +292,15 @@ def midranks(values: FloatArray) -> FloatArray:
     >>> midranks(np.array([3.0, 1.0, 2.0, 3.0]))
     array([0.75 , 0.125, 0.375, 0.75 ])
     """
-    order, made = ascending(values), np.empty(len(values))
-    first = np.flatnonzero(_begins(values[order]))
+    order, made = sort_rows(values), np.empty(len(values))
+    first = np.flatnonzero(_run_starts(values[order]))
     number = np.diff(first, append=len(values))
     middle = (first + number / 2) / len(values)
     made[order] = middle if len(first) == len(values) else np.repeat(middle, number)
     return made
 
 
-def _begins(values: FloatArray) -> npt.NDArray[np.bool_]:
+def _run_starts(values: FloatArray) -> npt.NDArray[np.bool_]:
     """Where another value begins than the one before, in a row of them."""
     return np.append(True, values[1:] != values[:-1])[: len(values)]
 
@@ -317,9 +317,9 @@ class SortedValues:
         """Of one column."""
         if np.isnan(column).any():
             return cls(*np.unique(column, return_inverse=True))
-        order, place = ascending(column), np.empty(len(column), np.intp)
+        order, place = sort_rows(column), np.empty(len(column), np.intp)
         values = column[order]
-        begins = _begins(values)
+        begins = _run_starts(values)
         place[order] = begins.cumsum() - 1
         return cls(values[begins], place)
 

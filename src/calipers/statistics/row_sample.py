@@ -1,5 +1,5 @@
 """Some of many rows, which are looked at where sums do not say enough: chosen by their numbers
-(:class:`LookedAt`), or by the size of their residuals (:class:`Largest`)."""
+(:class:`SampledRows`), or by the size of their residuals (:class:`LargestResiduals`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_LARGEST = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class LookedAt(Statistic):
+class SampledRows(Statistic):
     """Rows with their ``number`` in the whole, in order, and their columns, shape (rows, columns):
     all of so many ``rows``, where these are few, else those whose number, mixed up, ends in
     ``level`` zeros. The level is the least with which they are no more than
@@ -31,8 +31,8 @@ class LookedAt(Statistic):
     however rows come in batches.
 
     >>> numbers = np.arange(250_000)
-    >>> seen = LookedAt.of(numbers[:200_000], [numbers[:200_000] / 2])
-    >>> seen += LookedAt.of(numbers[200_000:], [numbers[200_000:] / 2])
+    >>> seen = SampledRows.of(numbers[:200_000], [numbers[:200_000] / 2])
+    >>> seen += SampledRows.of(numbers[200_000:], [numbers[200_000:] / 2])
     >>> seen.rows, seen.level, len(seen.number), seen.whole
     (250000, 2, 62825, False)
     """
@@ -45,12 +45,12 @@ class LookedAt(Statistic):
     @classmethod
     def of(cls, number: IntArray, columns: Sequence[FloatArray], least: int = 0) -> Self:
         """Of rows; at this level at least."""
-        kept = np.flatnonzero(_chosen(number, least)) if least else slice(None)
+        kept = np.flatnonzero(_sample_mask(number, least)) if least else slice(None)
         some = np.column_stack([column[kept] for column in columns])
         return cls(len(number), least, number[kept], some)._few()
 
     def _at(self, level: int) -> Self:
-        kept = _chosen(self.number, level)
+        kept = _sample_mask(self.number, level)
         return replace(self, level=level, number=self.number[kept], columns=self.columns[kept])
 
     def _few(self) -> Self:
@@ -79,12 +79,12 @@ class LookedAt(Statistic):
 
 
 @dataclass(frozen=True, eq=False)
-class Largest(Statistic):
+class LargestResiduals(Statistic):
     """The largest residuals by size, in descending order and equal ones by their ``number`` in the
     whole, with what these rows weigh; and of all ``rows`` the weight and the sum of squares.
 
-    >>> some = Largest.of(np.arange(3), np.array([1.0, -3.0, 2.0]))
-    >>> all_of = some + Largest.of(np.arange(3, 5), np.array([5.0, -3.0]))
+    >>> some = LargestResiduals.of(np.arange(3), np.array([1.0, -3.0, 2.0]))
+    >>> all_of = some + LargestResiduals.of(np.arange(3, 5), np.array([5.0, -3.0]))
     >>> all_of.number.tolist(), all_of.size.tolist(), all_of.rows, all_of.squares
     ([3, 1, 4, 2, 0], [5.0, 3.0, 3.0, 2.0, 1.0], 5, 48.0)
     """
@@ -124,17 +124,17 @@ class Largest(Statistic):
         )._largest()
 
 
-def level_of(rows: int | None) -> int:
+def sampling_level(rows: int | None) -> int:
     """A level that so many rows reach."""
     return 0 if rows is None else max(0, (rows // MOST_LOOKED_AT).bit_length() - 1)
 
 
-def _chosen(number: IntArray, level: int) -> npt.NDArray[np.bool_]:
+def _sample_mask(number: IntArray, level: int) -> npt.NDArray[np.bool_]:
     """Which rows a level keeps."""
-    return np.asarray(_mixed(number) & np.uint64((1 << level) - 1) == 0)
+    return np.asarray(_splitmix(number) & np.uint64((1 << level) - 1) == 0)
 
 
-def _mixed(number: IntArray) -> npt.NDArray[np.uint64]:
+def _splitmix(number: IntArray) -> npt.NDArray[np.uint64]:
     """The numbers, mixed up (Steele, Lea and Flood 2014)."""
     with np.errstate(over="ignore"):
         x = number.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)

@@ -61,7 +61,7 @@ class ScoreOrder:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreParts:
+class SubsetScores:
     """Rows by descending score, each of a part: its class, whether it is the last of its score, its
     part and its weight; ``scores`` are the distinct ones and ``sizes`` the rows of the parts."""
 
@@ -138,7 +138,7 @@ class ScoreTable(Statistic):
         return table
 
     @classmethod
-    def without(cls, parts: ScoreParts, part: int) -> Self:
+    def without(cls, parts: SubsetScores, part: int) -> Self:
         """The table of the rows of all parts but one."""
         from calipers import _core
 
@@ -287,7 +287,7 @@ class ScoreTable(Statistic):
     @cached_property
     def running(self) -> tuple[FloatArray, FloatArray]:
         """True and false positives at every threshold, shape ``(..., D + 1)``."""
-        return _running(self.positive), _running(self.negative)
+        return _cumulative_sums(self.positive), _cumulative_sums(self.negative)
 
     def area(self, name: str) -> tuple[float, float]:
         """AUC, PR-AUC, AP or AP-DG of a single table, and its standard error: √Σ(wI)² over rows
@@ -317,10 +317,13 @@ class ScoreTable(Statistic):
     def confusion(self) -> ConfusionMatrix:
         """The confusion matrix at every threshold: a score at or above it is positive."""
         tp, fp = self.running
-        counts = squares = cells_of(tp, fp, tp[..., -1:], fp[..., -1:])
+        counts = squares = to_confusion_counts(tp, fp, tp[..., -1:], fp[..., -1:])
         if self.weighted:
-            tp2, fp2 = _running(self.positive_squares), _running(self.negative_squares)
-            squares = cells_of(tp2, fp2, tp2[..., -1:], fp2[..., -1:])
+            tp2, fp2 = (
+                _cumulative_sums(self.positive_squares),
+                _cumulative_sums(self.negative_squares),
+            )
+            squares = to_confusion_counts(tp2, fp2, tp2[..., -1:], fp2[..., -1:])
         return ConfusionMatrix(counts, squares, rows=self.rows)
 
     def corners(self) -> ConfusionMatrix:
@@ -328,7 +331,7 @@ class ScoreTable(Statistic):
         positives came first. No order of its rows passes a better one: none has more true
         positives, nor fewer false ones."""
         tp, fp = self.running
-        counts = cells_of(tp[..., 1:], fp[..., :-1], tp[..., -1:], fp[..., -1:])
+        counts = to_confusion_counts(tp[..., 1:], fp[..., :-1], tp[..., -1:], fp[..., -1:])
         return ConfusionMatrix(counts, counts, rows=self.rows)
 
     def at(self, threshold: float) -> ConfusionMatrix:
@@ -364,7 +367,7 @@ class ScoreTable(Statistic):
             return negative_below / negatives, positive_above / positives
 
 
-def cells_of(
+def to_confusion_counts(
     tp: FloatArray, fp: FloatArray, positive: FloatArray, negative: FloatArray
 ) -> FloatArray:
     """Matrices with these true and false positives, of so many of either class."""
@@ -375,7 +378,7 @@ def cells_of(
     return np.moveaxis(cells, (0, 1), (-2, -1))
 
 
-def _running(weight: FloatArray) -> FloatArray:
+def _cumulative_sums(weight: FloatArray) -> FloatArray:
     """Running sums with the 0 that they start from; they end at the sum itself, from which adding
     one after another is a hair apart, so that no share of it is above 1. Where no weight is left
     they are at their end: a hair that was left would be a false negative, and odds enormous."""

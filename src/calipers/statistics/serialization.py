@@ -30,11 +30,16 @@ FORMAT, VERSION = "calipers statistics", 2
 #: What version 1 called the classes whose names changed.
 RENAMED = {
     "ClassRows": "ClassScoreRows",
+    "Largest": "LargestResiduals",
+    "LookedAt": "SampledRows",
+    "Commonest": "MajorityValue",
     "NumberMoments": "NumericMoments",
     "NumberRows": "NumericRows",
     "OccupiedMatrix": "SparseConfusionMatrix",
     "Passed": "FirstPassResult",
+    "ScoreParts": "SubsetScores",
     "Separations": "ClusterSeparation",
+    "Several": "StatisticVector",
     "SummedLogits": "LogitSummary",
     "Weighed": "WeightMoments",
 }

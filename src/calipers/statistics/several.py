@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Several(Statistic):
+class StatisticVector(Statistic):
     """A statistic of each of several labels, or outputs, of which an average is taken.
 
     >>> from calipers.lazy_imports import numpy as np
     >>> from calipers.statistics import Moments
-    >>> day = Several((Moments.from_rows(np.array([1.0])), Moments.from_rows(np.array([5.0]))))
+    >>> first, second = (Moments.from_rows(np.array([x])) for x in (1.0, 5.0))
+    >>> day = StatisticVector((first, second))
     >>> [of.mean for of in (day + day).parts]
     [1.0, 5.0]
     """

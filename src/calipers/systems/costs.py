@@ -34,7 +34,7 @@ class CostRows(SortedRows):
         """The reading of a quantile; without replicates where too few rows lie beyond it, of which
         the same few would be drawn again and again."""
         made = super().reading(measure)
-        if not self._enough(_share(measure)):
+        if not self._enough(_proportion_below(measure)):
             made = replace(made, replicates=None)
         return replace(made, law=self)
 
@@ -51,7 +51,7 @@ class CostRows(SortedRows):
         return proportions.ranks_of_quantile(share, math.floor(self.size), level) is not None
 
     def _methods(self, measure: MeasureLike, made: PointEstimate) -> dict[str, Limits]:
-        share = _share(measure)
+        share = _proportion_below(measure)
         if not self._enough(share):
             return {"woodruff": _too_few, "order statistics": _too_few}
         out: dict[str, Limits] = {"woodruff": partial(self._woodruff, made.value, share=share)}
@@ -68,14 +68,16 @@ class CostRows(SortedRows):
         return Interval(low, high, "order statistics, binomial")
 
 
-def of_gathered(measure: MeasureLike, made: PointEstimate, rows: NumericRows) -> PointEstimate:
+def estimate_from_buffer(
+    measure: MeasureLike, made: PointEstimate, rows: NumericRows
+) -> PointEstimate:
     """A quantile of independent rows in batches that have been gathered, with its limits."""
     weight = rows.weight if np.ptp(rows.weight) > 0 else None
     of = CostRows(rows.truth, rows.predicted, weight, None, made.settings)
     return replace(made, methods={**made.methods, **of._methods(measure, made)})
 
 
-def _share(measure: MeasureLike) -> float:
+def _proportion_below(measure: MeasureLike) -> float:
     """How much lies below the quantile."""
     return float(measure.parameters.get("percentile", 50)) / 100
 

@@ -66,4 +66,4 @@ def micro_average(
         transform=found.transform if system.clusters is None else None,
         influence=influence,
     )
-    return effective_sample_size.with_interval(measure, by_rows, [(1.0, found)])
+    return effective_sample_size.add_interval(measure, by_rows, [(1.0, found)])

@@ -13,10 +13,10 @@ from calipers.caching import cached_property
 from calipers.data.binary_labels import BinaryLabels
 from calipers.data.class_labels import ClassLabels
 from calipers.data.errors import InputError
-from calipers.estimation.averages import average_of_scores, rescale_to_all_rows, weights_of
+from calipers.estimation.averages import average_of_scores, class_weights, rescale_to_all_rows
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import RowLosses
-from calipers.estimation.skill import ConstantPrediction, SavedRows, estimate_skill
+from calipers.estimation.skill import ConstantPrediction, SkillRows, estimate_skill
 from calipers.estimation.top_k import RankedClasses
 from calipers.inference.variance_estimators import VarianceEstimator
 from calipers.measures import parse
@@ -270,7 +270,7 @@ class MulticlassOutput(base.SystemOutput):
         if not self._is_average(measure):
             return super().influence(measure, whole)
         total: Influence | None = None
-        for label, weight in weights_of(measure, whole.labels, whole.shares).items():
+        for label, weight in class_weights(measure, whole.labels, whole.shares).items():
             table = whole.tables[whole.labels.index(label)]
             found = self.against_rest(label).influence(measure.plain, table)
             if found is None:
@@ -293,7 +293,7 @@ class MulticlassOutput(base.SystemOutput):
 
         return self.once(("tables", measure.definition.reads), made)
 
-    def _saved(self, measure: Measure) -> SavedRows | None:
+    def _saved(self, measure: Measure) -> SkillRows | None:
         """The rows of a batch of whose loss something is saved."""
         p, skill_of = self.problem, measure.definition.skill_of
         if skill_of is None or measure.label is not None or self.rows is None:
@@ -304,9 +304,9 @@ class MulticlassOutput(base.SystemOutput):
             names = ClassLabels(p.names, np.arange(len(shares)))
             return ClassificationProblem(names, shares, None, p.settings).constant_losses(loss)
 
-        def made() -> SavedRows:
+        def made() -> SkillRows:
             rows = p.truth, p.sizes, p.weight, p.clusters
-            return SavedRows(loss, self.losses(loss), *rows, constant)
+            return SkillRows(loss, self.losses(loss), *rows, constant)
 
         return self.once(("saved", skill_of), made)
 
@@ -333,7 +333,7 @@ class MulticlassOutput(base.SystemOutput):
         return average_of_scores(measure, terms, self.number, self.settings)
 
     def _weights(self, measure: Measure) -> dict[str, float]:
-        return weights_of(measure, self.problem.names, self.problem.shares)
+        return class_weights(measure, self.problem.names, self.problem.shares)
 
     def _pairs(self, measure: Measure) -> list[tuple[tuple[int, int], float]]:
         """All pairs of classes that have rows, either way round, and what each counts for."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.data.binary_labels import BinaryLabels
-from calipers.estimation.averages import average_of_scores, weights_of
+from calipers.estimation.averages import average_of_scores, class_weights
 from calipers.estimation.multilabel import LabelCounts, RowValues
 from calipers.statistics import (
     ConfusionMatrix,
@@ -180,7 +180,7 @@ class MultilabelOutput(base.SystemOutput):
             return micro_average(self, self._pooled(measure), measure)
         terms = [
             (weight, self.of_label(label).reading(measure.plain))
-            for label, weight in weights_of(measure, self.labels, self.shares).items()
+            for label, weight in class_weights(measure, self.labels, self.shares).items()
         ]
         return average_of_scores(measure, terms, len(self.truth), self.settings)
 
@@ -242,7 +242,7 @@ class MultilabelOutput(base.SystemOutput):
     def _constant_score(self, measure: Measure) -> float:
         if measure.average == "micro":
             return float(measure.plain.apply(self._pooled(measure).table.constant()))
-        weights = weights_of(measure, self.labels, self.shares)
+        weights = class_weights(measure, self.labels, self.shares)
         values = [
             weight * float(measure.plain.apply(self.of_label(label).table.constant()))
             for label, weight in weights.items()

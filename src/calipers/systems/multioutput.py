@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.estimation.averages import Seen
+from calipers.estimation.averages import RowSummary
 from calipers.estimation.losses import RowLosses, estimate_mean_loss, influence, loss_derivative
 from calipers.estimation.regression import MomentRows
 from calipers.inference import intervals
 from calipers.inference.point_estimate import PointEstimate, weighted_sum
 from calipers.inference.resampling import row_means
 from calipers.inference.variance_estimators import Influence
-from calipers.measures.averages import WEIGHTS, Among, mean_of, weights_of
-from calipers.statistics import FloatArray, Moments, NumericMoments, Several, SkewMoments
+from calipers.measures.averages import WEIGHTS, Among, output_weights, weighted_output_mean
+from calipers.statistics import FloatArray, Moments, NumericMoments, SkewMoments, StatisticVector
 from calipers.systems.base import SystemOutput
 from calipers.systems.regression import RegressionOutput
 
@@ -47,7 +47,7 @@ class MultioutputLosses:
     def reading(self, measure: Any) -> PointEstimate:
         """The reading of an average."""
         moments = [Moments.from_rows(column, self.weight) for column in self.values.T]
-        value, share = _as_one(measure, moments)
+        value, share = _average_outputs(measure, moments)
         rest = self.weight, self.clusters, self.settings
         made = estimate_mean_loss(measure.plain, self.values @ share, *rest)
         if value is None:
@@ -57,16 +57,16 @@ class MultioutputLosses:
     def _replicates(self, measure: Any, near: Moments) -> FloatArray:
         means = row_means(self.values, self.weight, self.settings, self.clusters)
         drawn: FloatArray = measure.plain.apply(replace(near, mean=means))  # type: ignore[arg-type]
-        return mean_of(measure.among, drawn)
+        return weighted_output_mean(measure.among, drawn)
 
 
-def _as_one(measure: Any, moments: Sequence[Moments]) -> tuple[float | None, FloatArray]:
+def _average_outputs(measure: Any, moments: Sequence[Moments]) -> tuple[float | None, FloatArray]:
     """The average over outputs of which these are the moments, and what the loss of each counts for
     in that of one; None of an average that has no value."""
-    plain, u = measure.plain, weights_of(measure.among)
+    plain, u = measure.plain, output_weights(measure.among)
     u = np.full(len(moments), 1 / len(moments)) if u is None else u
     each = [float(plain.apply(of)) for of in moments]
-    value = float(mean_of(measure.among, np.array(each)))
+    value = float(weighted_output_mean(measure.among, np.array(each)))
     if not np.isfinite(value):
         return None, np.ones(len(moments))
     # Where an output has no loss at all, there is no slope, and no row moves it.
@@ -77,7 +77,7 @@ def _as_one(measure: Any, moments: Sequence[Moments]) -> tuple[float | None, Flo
 
 
 @dataclass(frozen=True, eq=False)
-class OutputsAdded:
+class StreamedOutputs:
     """The same of rows that are added up: the moments of each output in the first look at them, in
     the second those of the one loss."""
 
@@ -86,31 +86,33 @@ class OutputsAdded:
     clusters: ClusterIndex | None
     settings: Settings
 
-    def added(self, measure: Any) -> Several:
+    def added(self, measure: Any) -> StatisticVector:
         """The moments of each output."""
-        return Several(tuple(Moments.from_rows(column, self.weight) for column in self.values.T))
+        return StatisticVector(
+            tuple(Moments.from_rows(column, self.weight) for column in self.values.T)
+        )
 
-    def influence(self, measure: Any, whole: Several) -> Influence | None:
+    def influence(self, measure: Any, whole: StatisticVector) -> Influence | None:
         """By how much each row moves the average."""
         rest = self.as_loss(measure, whole), self.weight, self.clusters
         return influence(measure.plain, *rest, self.as_one(measure, whole)[1])
 
-    def second(self, measure: Any, whole: Several) -> Moments:
+    def second(self, measure: Any, whole: StatisticVector) -> Moments:
         """The moments of the one loss."""
         rest = self.weight, self.clusters, self.settings
         return RowLosses(self.as_loss(measure, whole), *rest).added(measure.plain)
 
-    def as_loss(self, measure: Any, whole: Several) -> FloatArray:
+    def as_loss(self, measure: Any, whole: StatisticVector) -> FloatArray:
         """The one loss of each row."""
-        return np.asarray(self.values @ _as_one(measure, whole.parts)[1])
+        return np.asarray(self.values @ _average_outputs(measure, whole.parts)[1])
 
     @staticmethod
     def as_one(
-        measure: Any, whole: Several, found: Moments | None = None
+        measure: Any, whole: StatisticVector, found: Moments | None = None
     ) -> tuple[float | None, Moments]:
         """The value, and the moments of the one loss as they were ``found``, or as far as those of
         each output tell them."""
-        value, share = _as_one(measure, whole.parts)
+        value, share = _average_outputs(measure, whole.parts)
         first, means = whole.parts[0], np.array([of.mean for of in whole.parts])
         infinite = max(of.infinite for of in whole.parts)
         none = float("nan")
@@ -121,19 +123,19 @@ class OutputsAdded:
 
 
 @dataclass(frozen=True, eq=False)
-class EachAdded:
+class StreamedOutputAverages:
     """Averages over outputs whose rows are added up, of measures that take the rows of each."""
 
     each: Sequence[Any]
     weight: FloatArray | None
 
-    def added(self, measure: Any) -> Several:
+    def added(self, measure: Any) -> StatisticVector:
         """The rows of each output."""
-        return Several(tuple(one.statistic for one in self.each))
+        return StatisticVector(tuple(one.statistic for one in self.each))
 
-    def influence(self, measure: Any, whole: Several) -> Influence | None:
+    def influence(self, measure: Any, whole: StatisticVector) -> Influence | None:
         """By how much each row moves the average."""
-        weights, total = weights_of(measure.among), None
+        weights, total = output_weights(measure.among), None
         shares = np.full(len(self.each), 1 / len(self.each)) if weights is None else weights
         for share, one, of in zip(shares, self.each, whole.parts, strict=True):
             found = one.influence(measure.plain, of)
@@ -142,13 +144,13 @@ class EachAdded:
             total = share * found if total is None else total + share * found
         return total
 
-    def second(self, measure: Any, whole: Several) -> Moments | None:
+    def second(self, measure: Any, whole: StatisticVector) -> Moments | None:
         """What tells how skewed that is."""
         found = self.influence(measure, whole)
         return None if found is None else SkewMoments.from_rows(found.plain.column)
 
     def reading(
-        self, measure: Any, each: Sequence[PointEstimate], whole: Several, seen: Seen
+        self, measure: Any, each: Sequence[PointEstimate], whole: StatisticVector, seen: RowSummary
     ) -> PointEstimate:
         """The reading of an average, of the readings of each."""
         return replace(mean_over_outputs(measure, each), skew=lambda: seen.skewness)
@@ -156,7 +158,7 @@ class EachAdded:
 
 def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEstimate:
     """The mean of the readings of the outputs; undefined for the reasons of all that have none."""
-    weights = weights_of(measure.among)
+    weights = output_weights(measure.among)
     shares = [1 / len(terms)] * len(terms) if weights is None else weights.tolist()
     first, undefined = terms[0], {w: n for of in terms for w, n in of.undefined.items()}
     made = weighted_sum(
@@ -186,7 +188,7 @@ class JointOutputs(RegressionOutput):
 
     def over(self, measure: Measure) -> RowLosses:
         """The mean loss of each row."""
-        losses = mean_of(self.among, measure.losses(self.truth, self.predicted))
+        losses = weighted_output_mean(self.among, measure.losses(self.truth, self.predicted))
         return RowLosses(losses, self.weight, self.clusters, self.settings)
 
 
@@ -240,7 +242,7 @@ class MultioutputRegression(SystemOutput):
         if d.on is not Moments or d.interval is not None:
             return None
         together: JointOutputs = self._picked(measure, JointOutputs)
-        if weights_of(measure.among) is None:
+        if output_weights(measure.among) is None:
             return together
         weighed = partial(replace, together, among=measure.among)
         return self.once((JointOutputs, WEIGHTS, measure.among), weighed)
@@ -251,14 +253,14 @@ class MultioutputRegression(SystemOutput):
             self._picked(measure, MomentRows) if measure.definition.on is NumericMoments else None
         )
 
-    def terms(self, measure: Measure) -> OutputsAdded | EachAdded | None:
+    def terms(self, measure: Measure) -> StreamedOutputs | StreamedOutputAverages | None:
         """The moments or the rows of the outputs, of which an average is taken."""
         if measure.definition.on is Moments:
             picked = measure.picked(self.outputs)
             losses = measure.losses(self.truth[:, picked], self.predicted[:, picked])
-            return OutputsAdded(losses, self.weight, self.clusters, self.settings)
+            return StreamedOutputs(losses, self.weight, self.clusters, self.settings)
         each = [one.over(measure.plain) for one in self._each(measure)]
-        return EachAdded(each, self.weight)
+        return StreamedOutputAverages(each, self.weight)
 
     def composed(self, measure: Measure) -> PointEstimate:
         """An average over outputs of another measure."""
@@ -284,5 +286,5 @@ class MultioutputRegression(SystemOutput):
             return super().constant(measure)
         each = [one.constant(measure.plain) for one in self._each(measure)]
         if measure.average == "macro":
-            return float(mean_of(measure.among, np.array(each)))
+            return float(weighted_output_mean(measure.among, np.array(each)))
         return 0.0 if (np.array(each) == 0).any() else float("nan")

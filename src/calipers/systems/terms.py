@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.estimation import effective_sample_size
-from calipers.estimation.averages import Seen, average_of_scores, weights_of
+from calipers.estimation.averages import RowSummary, average_of_scores, class_weights
 from calipers.inference.variance_estimators import Influence, VarianceEstimator
-from calipers.statistics import ScoreTable, Several, SkewMoments
+from calipers.statistics import ScoreTable, SkewMoments, StatisticVector
 
 if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
@@ -30,25 +30,25 @@ class AveragedScores:
     parts: Sequence[binary.BinaryOutput]
     pooled: bool = False
 
-    def added(self, measure: Measure) -> Several:
+    def added(self, measure: Measure) -> StatisticVector:
         """The table of scores of each, or their rows until they are many."""
-        return Several(tuple(one.added(measure.plain) for one in self.parts))
+        return StatisticVector(tuple(one.added(measure.plain) for one in self.parts))
 
-    def weights(self, measure: Measure, whole: Several) -> list[float]:
+    def weights(self, measure: Measure, whole: StatisticVector) -> list[float]:
         """What each counts for, by the rows that have it."""
         if self.pooled:
             return [1.0]
         sizes = np.array([of.total_positive for of in whole.parts])
-        found = weights_of(replace(measure, among=None), self.labels, sizes)
+        found = class_weights(replace(measure, among=None), self.labels, sizes)
         return [found.get(label, 0.0) for label in self.labels]
 
-    def influence(self, measure: Measure, whole: Several) -> Influence | None:
+    def influence(self, measure: Measure, whole: StatisticVector) -> Influence | None:
         """By how much each row moves the average."""
         return self.system.once(
             ("moved", measure, id(whole)), lambda: self._influence(measure, whole)
         )
 
-    def _influence(self, measure: Measure, whole: Several) -> Influence | None:
+    def _influence(self, measure: Measure, whole: StatisticVector) -> Influence | None:
         total: Influence | None = None
         weights = self.weights(measure, whole)
         for weight, one, of in zip(weights, self.parts, whole.parts, strict=True):
@@ -66,7 +66,7 @@ class AveragedScores:
         by_row = total.plain.column.reshape(s.number, len(self.labels)).sum(axis=1)
         return replace(total, column=by_row, space=VarianceEstimator(s.weight, s.clusters))
 
-    def second(self, measure: Measure, whole: Several) -> SkewMoments | None:
+    def second(self, measure: Measure, whole: StatisticVector) -> SkewMoments | None:
         """What tells how few rows decide it."""
         if self.system.clusters is not None or measure.definition.area is None:
             return None
@@ -74,7 +74,11 @@ class AveragedScores:
         return None if found is None else SkewMoments.from_rows(found.plain.column)
 
     def reading(
-        self, measure: Measure, each: Sequence[PointEstimate], whole: Several, seen: Seen
+        self,
+        measure: Measure,
+        each: Sequence[PointEstimate],
+        whole: StatisticVector,
+        seen: RowSummary,
     ) -> PointEstimate:
         """The reading of the average, from those of all rows for each."""
         pairs = zip(self.weights(measure, whole), each, strict=True)
@@ -87,11 +91,11 @@ class AveragedScores:
             made = replace(made, undefined=undefined, transform=scale, methods={})
         if seen.clustered:
             return made
-        return effective_sample_size.with_interval(
+        return effective_sample_size.add_interval(
             measure, made, terms, lambda: seen.skewness / 6, seen.size
         )
 
-    def ends(self, measure: Measure, whole: Several) -> tuple[float, float]:
+    def ends(self, measure: Measure, whole: StatisticVector) -> tuple[float, float]:
         """Between which values it lies, where scores are taken together."""
         area = measure.definition.area
         assert area is not None

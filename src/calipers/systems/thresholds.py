@@ -24,9 +24,9 @@ from calipers.inference.intervals import percentile
 from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.score_bootstrap import RefinedCurves, ScoreReplicates
 from calipers.measures import Measure, UnknownMeasureError, parse
-from calipers.measures.scores import ROUNDING, first_argmax, may_exceed
+from calipers.measures.scores import ROUNDING, candidate_blocks, first_argmax
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
-from calipers.statistics.scores import cells_of
+from calipers.statistics.scores import to_confusion_counts
 from calipers.systems.base import NAN
 
 #: A bound on one of these leaves recall to be maximised, on one of those specificity.
@@ -79,7 +79,9 @@ class ThresholdRule:
         head, where, tail = text.strip().partition(" where ")
         if not where and _BOUND.match(head):
             head, tail = "", head
-        bounds = tuple(_bound(part) for part in re.split(r"[&,](?![^()]*\))", tail) if part.strip())
+        bounds = tuple(
+            _parse_bound(part) for part in re.split(r"[&,](?![^()]*\))", tail) if part.strip()
+        )
         try:
             measure = parse(head or _left_to_maximise(bounds, text), ("counts", "scores"), defaults)
         except UnknownMeasureError as error:
@@ -108,7 +110,9 @@ class ThresholdRule:
         if definition.on is ScoreTable:
             assert definition.opens is not None
             return definition.opens(table, **self.measure.parameters)
-        opened = may_exceed(self._values(table), self._sign * self.measure.apply(table.corners()))
+        opened = candidate_blocks(
+            self._values(table), self._sign * self.measure.apply(table.corners())
+        )
         for bound in self.bounds:
             opened &= bound.may_hold(table)
         return opened
@@ -144,7 +148,7 @@ class ThresholdRule:
         return " & ".join(map(str, self.bounds))
 
 
-def _bound(text: str) -> MeasureBound:
+def _parse_bound(text: str) -> MeasureBound:
     match = _BOUND.match(text.strip())
     try:
         if match is None:
@@ -233,7 +237,7 @@ class ChosenThreshold:
         tp, fp = table.running
         here = np.stack([tp[place], fp[place]], axis=-1)
         whole = np.array([table.total_positive, table.total_negative])
-        matrices = (cells_of(*own.T, *drawn.T), cells_of(*here.T, *whole))
+        matrices = (to_confusion_counts(*own.T, *drawn.T), to_confusion_counts(*here.T, *whole))
         mine, all_rows = (ConfusionMatrix(cells, cells) for cells in matrices)
         return mine, all_rows
 

@@ -35,13 +35,13 @@ COMMANDS = {
 _MODULES = {"import": "imports"}
 
 
-def _imported(name: str) -> click.Command:
+def _import_command(name: str) -> click.Command:
     module = import_module(f"calipers.cli.campaign.{_MODULES.get(name, name)}")
     command: click.Command = module.command
     return command
 
 
-@click.group("campaign", cls=Group, lines=COMMANDS, find=_imported)
+@click.group("campaign", cls=Group, lines=COMMANDS, find=_import_command)
 def command() -> None:
     """Build a test collection: topics, pools, assessors, and what they judge.
 

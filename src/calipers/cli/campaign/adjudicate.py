@@ -60,8 +60,8 @@ def command(
         if decide is not None and by is not None:
             number = operations.decide(campaign, _decisions(decide), by)
             write_stderr(f"{format_count(number, 'decisions')} of {by} recorded")
-        grades = operations.grades_of(campaign, programs=options["programs"])
-        decided = operations.decided_of(campaign)
+        grades = operations.read_grades(campaign, programs=options["programs"])
+        decided = operations.adjudicated_decisions(campaign)
         found = disagreements(grades, decided, apart=apart, also_decided=show_all)
         notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
     rows = [asdict(one) | {"notes": _notes(one, notes)} for one in found]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import format_cell, format_table, shown
+from calipers.cli.campaign.shared import format_cell, format_table, render_table
 from calipers.cli.files import Command, InputFile
 from calipers.cli.options import choice_option, flag_option, repeatable_option
 from calipers.cli.output import no_tables_below, print_below, print_tables
@@ -64,7 +64,7 @@ def command(
     from calipers.data.errors import InputError, did_you_mean
 
     with Campaign.open(file, readonly=True) as campaign:
-        grades = operations.grades_of(campaign, programs=programs or bool(assessors))
+        grades = operations.read_grades(campaign, programs=programs or bool(assessors))
         for name in assessors:
             if name not in grades:
                 raise InputError(
@@ -106,20 +106,25 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
     from calipers.campaign import assessor_agreement, operations
 
     again = assessor_agreement.self_agreement(
-        grades, operations.grades_of(campaign, programs=True, again=True)
+        grades, operations.read_grades(campaign, programs=True, again=True)
     )
     if again:
-        _below(
+        _print_section(
             "Documents that assessors judged twice",
             format_table(
                 ("assessor", "graded alike", "low", "high", "documents"),
                 [(name, *of) for name, of in again.items()],
             ),
         )
-    rankings, _ = operations.rankings_of(campaign)
-    final, measures = operations.final_of(campaign), operations.ordering_measures(campaign).names
-    each = assessor_agreement.by_each(grades, final, rankings, measures=measures, level=level)
-    _below(
+    rankings, _ = operations.read_rankings(campaign)
+    final, measures = (
+        operations.final_grades(campaign),
+        operations.ordering_measures(campaign).names,
+    )
+    each = assessor_agreement.swap_assessors(
+        grades, final, rankings, measures=measures, level=level
+    )
+    _print_section(
         "Order of systems by each assessor",
         format_table(
             ("assessor", "topics", "measure", "tau", "tau_AP", "pairs lost", "reversed"),
@@ -133,7 +138,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
     swapped = assessor_agreement.swapped_orders(
         grades, final, rankings, measures=measures, level=level
     )
-    _below(
+    _print_section(
         "Order with assessors drawn by topic",
         format_table(
             ("measure", "tau", "low", "high", "tau_AP", "orders", "pairs turned"),
@@ -146,6 +151,6 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
     )  # fmt: skip
 
 
-def _below(name: str, of: Table) -> None:
+def _print_section(name: str, of: Table) -> None:
     """A table below the result."""
-    print_below(name, shown(of))
+    print_below(name, render_table(of))

@@ -64,9 +64,9 @@ def command(
     dry = options.pop("dry_run")
     with Campaign.open(file, readonly=dry) as campaign:
         topics = list(dict.fromkeys(one.topic for one in campaign.pool()))
-        found = operations.assigned(
+        found = operations.assign_topics(
             campaign,
-            twice=operations.spread(topics, overlap) if overlap else twice,
+            twice=operations.spread_topics(topics, overlap) if overlap else twice,
             conflicts=apart,
             write=not dry,
             **options,

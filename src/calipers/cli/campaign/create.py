@@ -46,7 +46,7 @@ def command(
         --grade '0=not relevant' --grade '1=relevant'
       calipers campaign create inex.campaign -m AP -m 'P@recall=0.2' -m F1
     """
-    from calipers.campaign.operations import measures_of
+    from calipers.campaign.operations import select_measures
     from calipers.campaign.store import Campaign
 
     levels = _grades(grades)
@@ -54,7 +54,7 @@ def command(
         file, name=name, goal=goal, grades=levels, measures=measures or None
     ) as campaign:
         about = campaign.about
-        measured = about.measures or measures_of(campaign).names
+        measured = about.measures or select_measures(campaign).names
     told = ", ".join(f"{grade} {said}" for grade, said in about.grades.items())
     write_stderr(f"{file}: {about.name}, goal {about.goal}; grades: {told}")
     write_stderr(f"{file}: measured by {', '.join(measured)}")

@@ -114,7 +114,9 @@ def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str,
 
     makers: dict[str, Callable[[str], ExportFile]] = {
         "qrels": lambda path: export.qrels(campaign, path, assessor=assessor, rule=rule),
-        "sampled": lambda path: export.sampled(campaign, path, assessor=assessor, rule=rule),
+        "sampled": lambda path: export.format_sampled_judgments(
+            campaign, path, assessor=assessor, rule=rule
+        ),
         "prefs": lambda path: export.prefs(campaign, path, assessor=assessor),
         "judgments": lambda path: export.ExportFile(
             tidy_tables.format_table(export.judgments(campaign, assessor), path)
@@ -122,7 +124,7 @@ def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str,
         "topics": topics,
     }
     return {
-        asked[what]: (f"--{what}", export.compressed(asked[what], make))
+        asked[what]: (f"--{what}", export.compress_file(asked[what], make))
         for what, make in makers.items()
         if asked[what] is not None
     }

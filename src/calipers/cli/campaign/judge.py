@@ -115,8 +115,8 @@ def command(
     from calipers.campaign.sessions import (
         SessionManager,
         assessor_slug,
+        create_token,
         get_settings,
-        new_token,
         set_settings,
     )
     from calipers.campaign.store import Campaign
@@ -126,8 +126,8 @@ def command(
     _check_address(host, url)
     with Campaign.open(file) as campaign:
         with campaign.write():  # whoever is new stays only where there is something to judge
-            names = _who(campaign, assessors)
-            settings = _changed(get_settings(campaign), how)
+            names = _select_assessors(campaign, assessors)
+            settings = _update_settings(get_settings(campaign), how)
             desks = SessionManager(campaign, names, settings)
             if not desks.documents:
                 raise InputError(
@@ -136,7 +136,7 @@ def command(
         listener = open_socket(host, port)
         origins = list_origins(host, listener.getsockname()[1], url)
         set_settings(campaign, settings)
-        tokens = {name: new_token(campaign, name, alone=new_links) for name in names}
+        tokens = {name: create_token(campaign, name, alone=new_links) for name in names}
         desks.renew()
         write_stderr(f"{campaign.about.name}: {desks.summary()}")
         links = [f"{origins[0]}/a/{assessor_slug(name)}/#{token}" for name, token in tokens.items()]
@@ -169,7 +169,7 @@ def _is_here(origin: str) -> bool:
     return origin.startswith(("http://127.0.0.1", "http://localhost", "http://[::1]"))
 
 
-def _changed(settings: DisplaySettings, how: dict[str, Any]) -> DisplaySettings:
+def _update_settings(settings: DisplaySettings, how: dict[str, Any]) -> DisplaySettings:
     """The settings with what the command line says."""
     preferences, among = how.pop("preferences"), how.pop("among")
     changes = {name: value for name, value in how.items() if value is not None}
@@ -183,7 +183,7 @@ def _changed(settings: DisplaySettings, how: dict[str, Any]) -> DisplaySettings:
     return changed
 
 
-def _who(campaign: Campaign, asked: tuple[str, ...]) -> list[str]:
+def _select_assessors(campaign: Campaign, asked: tuple[str, ...]) -> list[str]:
     """The assessors who are to judge; new ones are added."""
     from calipers.campaign.records import Assessor
     from calipers.data.errors import InputError, did_you_mean

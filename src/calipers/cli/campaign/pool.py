@@ -98,14 +98,16 @@ def command(file: str, **options: Any) -> None:
     dry, replace = options.pop("dry_run"), options.pop("replace")
     with Campaign.open(file, readonly=dry) as campaign:
         settings = _settings(campaign, options)
-        rankings, _ = operations.rankings_of(campaign)
+        rankings, _ = operations.read_rankings(campaign)
         if settings["method"] == "depth":
             pool = pooling.depth_pool(rankings, settings["depth"])
         else:
-            pool = pooling.take(rankings, settings["take"], settings["by"], options["parameter"])
+            pool = pooling.select_top_documents(
+                rankings, settings["take"], settings["by"], options["parameter"]
+            )
         added = operations.add_pool(campaign, pool, settings, replace=replace, write=not dry)
-        found = told(campaign, added, settings)
-    write_result(found, list(lines(found)), kind, path)
+        found = pool_data(campaign, added, settings)
+    write_result(found, list(pool_tables(found)), kind, path)
     if added.without:
         write_stderr(f"no run retrieved anything for topic {', '.join(added.without)}")
     if not dry:
@@ -130,12 +132,12 @@ def _settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def told(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) -> dict[str, Any]:
+def pool_data(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) -> dict[str, Any]:
     """What is said of a pool."""
     from calipers.campaign import operations, pooling
 
     depth = None if settings.get("depth") == "all" else settings.get("depth")
-    rankings, groups = operations.rankings_of(campaign)
+    rankings, groups = operations.read_rankings(campaign)
     longest = max((len(of) for one in rankings.values() for of in one.values()), default=0)
     deepest = longest if settings.get("depth") == "all" else depth or 0
     depths = sorted({d for d in (*_STEPS, deepest) if 0 < d <= longest})
@@ -159,7 +161,7 @@ def told(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) -> di
     }  # fmt: skip
 
 
-def lines(found: dict[str, Any]) -> Iterator[str | Table]:
+def pool_tables(found: dict[str, Any]) -> Iterator[str | Table]:
     """The same as tables."""
     for name, head in (
         ("topics", ("topic", "documents", "new", "pooled")),

@@ -55,7 +55,7 @@ def command(
       calipers campaign report inex.campaign inex.md
     """
     suffix = Path(page).suffix.lower()
-    found = format_ or writers.of_suffix(suffix)
+    found = format_ or writers.format_for_suffix(suffix)
     if found is None and page.lower().endswith(NO_PAGES):
         raise click.UsageError(f"{page!r} is no name of an HTML page, or of a document")
     kind = found or "html"

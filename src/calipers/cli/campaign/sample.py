@@ -46,13 +46,13 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
       calipers campaign sample digits.campaign --stratum 10=all --stratum 50=0.3 --stratum 100=10
     """
     kind, path = format_and_file(options, DATA, "the sample")
-    depths, numbers = _asked(strata)
+    depths, numbers = _parse_strata(strata)
     from calipers.campaign import operations, sampling
     from calipers.campaign.pooling import PoolEntry
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=options["dry_run"]) as campaign:
-        rankings, _ = operations.rankings_of(campaign, depths[-1])
+        rankings, _ = operations.read_rankings(campaign, depths[-1])
         made = sampling.strata_by_depth(rankings, depths)
         known = {name for of in made.values() for name in of}
         sample = sampling.draw(
@@ -90,7 +90,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
         write_stderr(f"no run retrieved anything for topic {', '.join(added.without)}")
 
 
-def _asked(strata: tuple[str, ...]) -> tuple[list[int], dict[str, int | float]]:
+def _parse_strata(strata: tuple[str, ...]) -> tuple[list[int], dict[str, int | float]]:
     """The depths, and what is drawn of each stratum that is not taken as a whole."""
     depths, numbers = list[int](), dict[str, int | float]()
     for one in strata:

@@ -65,15 +65,17 @@ def write_result(found: Any, lines: Sequence[str | Table], kind: str, path: str 
     """Write a result: data, or lines and tables, which a line that ends in a colon is the heading
     of."""
     if kind == "json":
-        write_output(json.dumps(_plain(found), indent=2, ensure_ascii=False), path)
+        write_output(json.dumps(_to_json_value(found), indent=2, ensure_ascii=False), path)
     elif kind == "table":
-        write_output("\n".join(one if isinstance(one, str) else shown(one) for one in lines), path)
+        write_output(
+            "\n".join(one if isinstance(one, str) else render_table(one) for one in lines), path
+        )
     else:
         write_document(_blocks(lines), kind, path)
 
 
 def _blocks(lines: Sequence[str | Table]) -> Iterator[Block]:
-    from calipers.report.blocks import Heading, Lines, literal
+    from calipers.report.blocks import Heading, Lines, mark_literal
 
     for one in lines:
         if not isinstance(one, str):
@@ -81,17 +83,17 @@ def _blocks(lines: Sequence[str | Table]) -> Iterator[Block]:
         elif not one:
             continue
         elif one.endswith(":"):
-            yield Heading(literal(one.removesuffix(":")))
+            yield Heading(mark_literal(one.removesuffix(":")))
         else:
-            yield Lines([literal(one)])
+            yield Lines([mark_literal(one)])
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """What JSON can hold; a number that does not exist is null."""
     if isinstance(value, dict):
-        return {str(key): _plain(of) for key, of in value.items()}
+        return {str(key): _to_json_value(of) for key, of in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_plain(of) for of in value]
+        return [_to_json_value(of) for of in value]
     return None if isinstance(value, float) and value != value else value
 
 
@@ -110,7 +112,7 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     return Table(list(map(Column, head, [KEY, *kinds], columns)), plain=True)
 
 
-def shown(of: Table) -> str:
+def render_table(of: Table) -> str:
     """A table as text, as wide as the terminal."""
     import sys
 

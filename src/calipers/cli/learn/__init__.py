@@ -19,12 +19,12 @@ COMMANDS = {
 }
 
 
-def _imported(name: str) -> click.Command:
+def _import_command(name: str) -> click.Command:
     command: click.Command = import_module(f"calipers.cli.learn.{name}").command
     return command
 
 
-@click.group("learn", cls=Group, lines=COMMANDS, find=_imported)
+@click.group("learn", cls=Group, lines=COMMANDS, find=_import_command)
 def command() -> None:
     """Cross-validate models; compute learning and validation curves, bias and variance; check
     splits for leakage."""

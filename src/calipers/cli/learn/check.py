@@ -13,7 +13,7 @@ from calipers.cli.options import SHARE, option_with_default, text_option
 from calipers.cli.output import format_and_file, format_options, write_document, write_output
 from calipers.cli.process import EXIT_UNMET
 from calipers.cli.tables import read_input_table
-from calipers.cli.wording import as_options
+from calipers.cli.wording import options_in_errors
 
 if TYPE_CHECKING:
     from calipers.learning.split_checks import SplitCheck
@@ -52,7 +52,7 @@ def command(table: str, **options: Any) -> None:
 
     rows = read_input_table(table).rows
     names = {name: options[name] for name in ("truth", "part", "group", "time")}
-    with add_location(table), as_options():
+    with add_location(table), options_in_errors():
         given = {name: of and column(rows, of, table) for name, of in names.items()}
         features = options["features"]
         taken = set(filter(None, names.values()))
@@ -85,11 +85,11 @@ def command(table: str, **options: Any) -> None:
 
 def _document(found: SplitCheck) -> Iterator[Block]:
     """What was found, what was looked for, and what could not be."""
-    from calipers.report.blocks import Findings, Heading, Lines, Notes, literal
+    from calipers.report.blocks import Findings, Heading, Lines, Notes, mark_literal
     from calipers.report.documents import finding_item
 
     yield Heading("Check of a split", 1)
     said = [finding_item(one) for one in found.findings]
     yield Findings(said) if said else Lines(["Nothing was found."])
-    yield Lines([literal(f"Looked for {', '.join(found.checked)}.")])
-    yield Notes(list(map(literal, found.notes)))
+    yield Lines([mark_literal(f"Looked for {', '.join(found.checked)}.")])
+    yield Notes(list(map(mark_literal, found.notes)))

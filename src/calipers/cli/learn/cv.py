@@ -12,17 +12,17 @@ from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
     divided_options,
     parse_estimator,
+    parse_threshold,
     select_features,
-    threshold_of,
     tuned_options,
 )
 from calipers.cli.options import (
     SHARE,
+    argument_option,
     choice_option,
     combine_options,
     flag_option,
     number_option,
-    of_argument,
     option_with_default,
     repeatable_option,
     text_option,
@@ -30,7 +30,7 @@ from calipers.cli.options import (
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.shared_options import OutputOptions, output_options
 from calipers.cli.tables import read_input_table
-from calipers.cli.wording import as_options
+from calipers.cli.wording import options_in_errors
 from calipers.learning.parameters import GROUP, POSITIVE, TIME, WEIGHT
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ _fitted_options = combine_options(
         "Columns of the features, which are numeric (default: all other columns).",
     ),
     divided_options(10, 1),
-    of_argument(GROUP),
-    of_argument(TIME),
+    argument_option(GROUP),
+    argument_option(TIME),
     flag_option(
         "--stratify", "Stratify by the target of a regression; classes are always stratified."
     ),
@@ -93,13 +93,13 @@ _said_options = combine_options(
 @text_option("--truth", "COL", "Column of the target.", required=True)
 @_fitted_options
 @_said_options
-@of_argument(WEIGHT)
+@argument_option(WEIGHT)
 @click.option(
     "--task",
     type=click.Choice(["classification", "regression"]),
     help="Task, if neither estimators nor columns determine it.",
 )
-@of_argument(POSITIVE)
+@argument_option(POSITIVE)
 @tuned_options
 @repeatable_option(
     "-m --measure measures", "NAME", "Measure to report; repeatable.", shell_complete=measure_names
@@ -135,8 +135,8 @@ def command(table: str, truth: str, **options: Any) -> None:
     given = options.pop("estimator")
     features, stratify = options.pop("features"), options.pop("stratify")
     said = {kind: options.pop(kind) for kind in ("predicted", "score", "probability")}
-    options["threshold"] = threshold_of(options["threshold"])
-    with add_location(table), as_options():
+    options["threshold"] = parse_threshold(options["threshold"])
+    with add_location(table), options_in_errors():
         own = {name: options.pop(name) for name in _COLUMNS}
         columns = {name: of and column(rows, of, table) for name, of in own.items()}
         target = column(rows, truth, table)
@@ -151,7 +151,7 @@ def command(table: str, truth: str, **options: Any) -> None:
                 "stratify": stratify or None,
             }
         else:
-            _only_fitted(features, stratify)
+            _check_estimator_options(features, stratify)
             options["truth"] = target
             options["stratify"] = None
         with warnings.catch_warnings():
@@ -168,7 +168,7 @@ def command(table: str, truth: str, **options: Any) -> None:
         raise SystemExit(EXIT_INTERRUPTED)
 
 
-def _only_fitted(features: str | None, stratify: bool) -> None:
+def _check_estimator_options(features: str | None, stratify: bool) -> None:
     if features is not None or stratify:
         raise click.UsageError("--features and --stratify go with --estimator")
 

@@ -10,17 +10,17 @@ import click
 from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
     divided_options,
-    ended,
+    exit_if_interrupted,
     numbers_options,
     parse_estimator,
+    parse_threshold,
     select_features,
     split_options,
-    threshold_of,
 )
 from calipers.cli.options import combine_options, repeatable_option, text_option
 from calipers.cli.output import DATA, format_and_file, format_options, write_result
 from calipers.cli.tables import read_input_table
-from calipers.cli.wording import as_options
+from calipers.cli.wording import options_in_errors
 
 _COLUMNS = ("part", "group", "time", "weight")
 
@@ -83,9 +83,9 @@ def command(table: str, truth: str, **options: Any) -> None:
         raise click.UsageError("there is one --estimator, expected two or more to choose among")
     if len(dict(named)) < len(named):
         raise click.UsageError("two estimators have one name: say another, as in --estimator a=…")
-    options["threshold"] = threshold_of(options["threshold"])
+    options["threshold"] = parse_threshold(options["threshold"])
     features = options.pop("features")
-    with add_location(table), as_options():
+    with add_location(table), options_in_errors():
         own = {name: options.pop(name) for name in _COLUMNS}
         taken = {truth, *filter(None, own.values())}
         with warnings.catch_warnings():
@@ -100,4 +100,4 @@ def command(table: str, truth: str, **options: Any) -> None:
                 **options,
             )
     write_result(found, kind, path)
-    ended(found.notes)
+    exit_if_interrupted(found.notes)

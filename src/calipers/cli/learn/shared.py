@@ -16,9 +16,9 @@ from calipers.cli.files import OutputFile
 from calipers.cli.options import (
     SHARE,
     Option,
+    argument_option,
     combine_options,
     flag_option,
-    of_argument,
     option_with_default,
     text_option,
 )
@@ -32,7 +32,7 @@ from calipers.cli.output import (
 )
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import read_input_table
-from calipers.cli.wording import as_options
+from calipers.cli.wording import options_in_errors
 from calipers.learning.parameters import (
     GROUP,
     INNER,
@@ -74,15 +74,15 @@ def divided_options(folds: int, repeats: int) -> Option:
         text_option("--folds", "N", f"Number of folds (default: {folds}).", type=click.IntRange(2)),
         text_option("--repeats", "N", f"Number of repetitions of the split (default: {times}).",
              type=click.IntRange(1)),
-        of_argument(PART),
+        argument_option(PART),
     )  # fmt: skip
 
 
-tuned_options = combine_options(of_argument(THRESHOLD), of_argument(INNER))
+tuned_options = combine_options(argument_option(THRESHOLD), argument_option(INNER))
 
 #: What else is known of rows, and what is measured.
 split_options = combine_options(
-    *map(of_argument, (GROUP, TIME, WEIGHT, POSITIVE)),
+    *map(argument_option, (GROUP, TIME, WEIGHT, POSITIVE)),
     text_option("-m --measure", "NAME", "Measure (default: MSE or error rate).",
          shell_complete=measure_names),
 )  # fmt: skip
@@ -119,7 +119,7 @@ def parse_values(given: str) -> list[Any]:
     return made
 
 
-def threshold_of(given: str | None) -> float | str | None:
+def parse_threshold(given: str | None) -> float | str | None:
     """A number, or a rule."""
     if given is None:
         return None
@@ -145,8 +145,8 @@ def run_learning_command(
 
     rows = read_input_table(table).rows
     if "threshold" in options:
-        options["threshold"] = threshold_of(options["threshold"])
-    with add_location(table), as_options():
+        options["threshold"] = parse_threshold(options["threshold"])
+    with add_location(table), options_in_errors():
         own = {name: options.pop(name) for name in columns}
         truth, features = options.pop("truth"), options.pop("features")
         _, estimator = parse_estimator(options.pop("estimator"))
@@ -163,10 +163,10 @@ def run_learning_command(
                 **options,
             )
     write_learning_result(found, kind, path, report, shown=shown)
-    ended(found.notes)
+    exit_if_interrupted(found.notes)
 
 
-def ended(notes: Sequence[str]) -> None:
+def exit_if_interrupted(notes: Sequence[str]) -> None:
     """Ends a command whose fits were interrupted with the code of that."""
     if any(note.startswith("Interrupted:") for note in notes):
         raise SystemExit(EXIT_INTERRUPTED)
@@ -188,7 +188,7 @@ def select_features(rows: pa.Table, named: str | None, taken: set[str], table: s
     import numpy as np
     import pyarrow.types as kinds
 
-    from calipers.data.arrays import as_numbers
+    from calipers.data.arrays import to_numbers
     from calipers.data.tables import column
 
     def is_number(name: str) -> bool:
@@ -205,7 +205,7 @@ def select_features(rows: pa.Table, named: str | None, taken: set[str], table: s
         )
     if not columns:
         raise click.UsageError("no column is left for features")
-    return np.column_stack([as_numbers(of, name) for name, of in columns.items()])
+    return np.column_stack([to_numbers(of, name) for name, of in columns.items()])
 
 
 def parse_estimator(given: str) -> tuple[str, Any]:

@@ -60,7 +60,7 @@ def evaluate(options: Options, judged: JudgedResults, scores: ZScores | None) ->
         for name in options.chosen
         for printed, parameters in TABLE[name].read(name, options.measures.get(name))
     ]
-    evaluated, stop = _evaluated(options, judged, lines)
+    evaluated, stop = _evaluated_topics(options, judged, lines)
     if stop is not None and not (evaluated and options.per_topic):
         return TrecEvalResult([], [], stop)
     topics = [judged.topics[i] for i in evaluated]
@@ -75,14 +75,14 @@ def evaluate(options: Options, judged: JudgedResults, scores: ZScores | None) ->
             assert isinstance(view.rankings, JudgedRankings)
             texts = view.rankings.relevance_strings((parameters or {})["length"])
             line = replace(line, texts=texts)
-        line = _blanked(line, missing)
+        line = _blank_line(line, missing)
         if scores is not None:
             line = replace(line, values=scores.of(printed, topics, line.values))
         out.append(replace(line, summary=_summary(options, judged, name, line)))
     return TrecEvalResult(topics, out, stop)
 
 
-def _evaluated(
+def _evaluated_topics(
     options: Options,
     judged: JudgedResults,
     lines: Sequence[tuple[str, str, Mapping[str, Any] | None]],
@@ -133,7 +133,7 @@ def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
     return highest
 
 
-def _blanked(line: OutputLine, missing: Any) -> OutputLine:
+def _blank_line(line: OutputLine, missing: Any) -> OutputLine:
     """What the original takes back of topics that the results leave out."""
     if line.name == "relstring" and line.texts is not None:
         texts = [b"" if gone else text for text, gone in zip(line.texts, missing, strict=True)]
@@ -182,10 +182,10 @@ class RankingView:
         rankings = replace(rankings, retrieved=np.maximum(rankings.retrieved, 1))
         if options.judgments_format == "qrels_jg":
             assert isinstance(rankings, GroupedRankings)
-            return cls(options, _prepared(options, rankings.by_group), rankings.groups)
+            return cls(options, _prepare_rankings(options, rankings.by_group), rankings.groups)
         if isinstance(rankings, GroupedRankings):
             return cls(options, rankings.cut(options.depth))
-        return cls(options, _prepared(options, rankings))
+        return cls(options, _prepare_rankings(options, rankings))
 
     def values(self, name: str, parameters: Mapping[str, Any]) -> FloatArray:
         """The value of a measure, per topic."""
@@ -321,7 +321,7 @@ class RankingView:
         return total / len(recalls)
 
 
-def _prepared(options: Options, rankings: JudgedRankings) -> JudgedRankings:
+def _prepare_rankings(options: Options, rankings: JudgedRankings) -> JudgedRankings:
     """The rankings as the options want them, without the documents whose judgments are negative
     among those that could have been retrieved."""
     kept = rankings.judged_grade >= 0
@@ -376,7 +376,7 @@ TOPIC = b"\0"
 SUMMARY_ONLY = ("runid", "num_q", "gm_map", "gm_bpref")
 
 
-def printed(options: Options, outcome: TrecEvalResult) -> Iterator[bytes]:
+def format_output(options: Options, outcome: TrecEvalResult) -> Iterator[bytes]:
     """What goes to stdout, piece by piece."""
     standard = options.zscores is not None
     if options.per_topic:
@@ -386,38 +386,38 @@ def printed(options: Options, outcome: TrecEvalResult) -> Iterator[bytes]:
     if options.summary and outcome.stop is None:
         for line in outcome.lines:
             if isinstance(line.summary, bytes):
-                yield _padded(line.name) % () + b"\tall\t" + line.summary + b"\n"
+                yield _pad_name(line.name) % () + b"\tall\t" + line.summary + b"\n"
             elif line.summary is not None:
-                form = _form(line, standard=standard)
-                yield _filled(form, line.summary).replace(TOPIC, b"all")
+                form = _line_template(line, standard=standard)
+                yield _fill_line(form, line.summary).replace(TOPIC, b"all")
 
 
 def _topics(lines: list[OutputLine], topics: list[bytes], *, standard: bool) -> Iterator[bytes]:
-    forms = [_form(line, standard=standard) for line in lines]
+    forms = [_line_template(line, standard=standard) for line in lines]
     whole = b"".join(forms)
     columns = [line.values.tolist() if line.texts is None else line.texts for line in lines]
     for topic, row in zip(topics, zip(*columns, strict=True), strict=True):
         if any(value != value for value in row):
-            text = b"".join(map(_filled, forms, row))
+            text = b"".join(map(_fill_line, forms, row))
         else:
             text = whole % row
         yield text.replace(TOPIC, topic)
 
 
-def _form(line: OutputLine, *, standard: bool) -> bytes:
+def _line_template(line: OutputLine, *, standard: bool) -> bytes:
     """A line with places for its topic and its value."""
     if line.texts is not None:
-        return _padded(line.name) + b"\t\0\t'%s'\n"
+        return _pad_name(line.name) + b"\t\0\t'%s'\n"
     if standard:
-        return b"Z" + _padded(line.name) + b"\t\0\t%6.4f\n"
-    return _padded(line.name) + (b"\t\0\t%d\n" if line.row.counts else b"\t\0\t%6.4f\n")
+        return b"Z" + _pad_name(line.name) + b"\t\0\t%6.4f\n"
+    return _pad_name(line.name) + (b"\t\0\t%d\n" if line.row.counts else b"\t\0\t%6.4f\n")
 
 
-def _padded(name: str) -> bytes:
+def _pad_name(name: str) -> bytes:
     return os.fsencode(name).ljust(22).replace(b"%", b"%%")
 
 
-def _filled(form: bytes, value: float | bytes) -> bytes:
+def _fill_line(form: bytes, value: float | bytes) -> bytes:
     """The form with its value; NaN keeps its sign, as in C."""
     if isinstance(value, bytes) or value == value:
         return form % value

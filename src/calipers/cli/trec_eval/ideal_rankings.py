@@ -64,15 +64,15 @@ def _ideal(named: Levels, counts: dict[int, int]) -> list[float]:
 def _sorted_levels(named: Levels, top: int) -> Levels:
     own = {grade for grade, _ in named}
     others = tuple((grade, float(grade)) for grade in range(top + 1) if grade not in own)
-    return tuple(merge_sorted((*named, *others)))
+    return tuple(merge_sort((*named, *others)))
 
 
-def merge_sorted(levels: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+def merge_sort(levels: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     """C's usual merge sort: what it makes of an order that is none is part of the result."""
     if len(levels) < 2:
         return list(levels)
     half = len(levels) // 2
-    low, high = merge_sorted(levels[:half]), merge_sorted(levels[half:])
+    low, high = merge_sort(levels[:half]), merge_sort(levels[half:])
     out: list[tuple[int, float]] = []
     while low and high:
         out.append((low if int(low[0][1] - high[0][1]) <= 0 else high).pop(0))

@@ -21,12 +21,12 @@ Reader = Callable[[str, "str | None"], "list[tuple[str, dict[str, Any] | None]]"
 NO_GRADE = 1 << 40
 
 
-def plain(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
+def ignore_parameters(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
     """No parameters; such as are given do not matter."""
     return [(name, {})]
 
 
-def ranks(*usual: int) -> Reader:
+def cutoff_reader(*usual: int) -> Reader:
     """Ranks, each printed."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
@@ -38,7 +38,7 @@ def ranks(*usual: int) -> Reader:
     return read
 
 
-def points(parameter: str, *usual: float) -> Reader:
+def float_reader(parameter: str, *usual: float) -> Reader:
     """Real numbers, each printed."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
@@ -49,25 +49,27 @@ def points(parameter: str, *usual: float) -> Reader:
     return read
 
 
-def numbers(usual: str, meaning: Callable[[list[float]], dict[str, Any] | None]) -> Reader:
+def float_list_reader(
+    usual: str, meaning: Callable[[list[float]], dict[str, Any] | None]
+) -> Reader:
     """Real numbers that together make one measure; the name carries them as they were given."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
         return [
-            (_joined(name, text), meaning([parse_float(x) for x in (text or usual).split(",")]))
+            (_join_name(name, text), meaning([parse_float(x) for x in (text or usual).split(",")]))
         ]
 
     return read
 
 
-def pairs(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
+def parse_gains(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
     """Gains of grades, ``1=3,2=9``, and the persistence, ``p=0.8``.
 
     A grade that has a second gain has the first one in ideal lists; documents in the ranking have
     that of all its gains which comes first in their order. The others are those of grades that no
     document has, and ``taken`` says which one documents take.
     """
-    from calipers.cli.trec_eval.ideal_rankings import merge_sorted
+    from calipers.cli.trec_eval.ideal_rankings import merge_sort
 
     found: dict[str, Any] = {}
     gains: dict[int, float] = {}
@@ -83,12 +85,12 @@ def pairs(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]
             gains[again] = given
         elif key == "p":
             found["p"] = parse_float(value)
-    order = [grade for grade, _ in merge_sorted(tuple(gains.items()))]
+    order = [grade for grade, _ in merge_sort(tuple(gains.items()))]
     taken = {grade: min(same, key=order.index) for grade, same in own.items() if len(same) > 1}
     for grade in [grade for grade in taken if grade < 0]:  # of which ideal lists have none
         gains[grade] = gains[taken.pop(grade)]
     found |= {"gains": gains} if gains else {}
-    return [(_joined(name, text), {**found, "taken": taken} if taken else found)]
+    return [(_join_name(name, text), {**found, "taken": taken} if taken else found)]
 
 
 def _distinct(name: str, text: str, number: Callable[[str], Any]) -> list[Any]:
@@ -98,11 +100,11 @@ def _distinct(name: str, text: str, number: Callable[[str], Any]) -> list[Any]:
     return found
 
 
-def _joined(name: str, text: str | None) -> str:
+def _join_name(name: str, text: str | None) -> str:
     return name if text is None else f"{name}_{text}"
 
 
-def _worths(values: list[float]) -> dict[str, Any] | None:
+def _utility_weights(values: list[float]) -> dict[str, Any] | None:
     worth = dict(zip(("tp", "fp", "fn", "tn"), values, strict=False))
     return worth if len(values) == 4 else None
 
@@ -124,7 +126,7 @@ class TrecMeasure:
     """
 
     measure: str = ""
-    read: Reader = plain
+    read: Reader = ignore_parameters
     fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     family: str = "retrieval"
     judgments: str = "qrels"
@@ -146,22 +148,26 @@ class TrecMeasure:
         return next(d for d in definitions(self.family) if d.name == self.measure)
 
 
-DEPTHS = ranks(5, 10, 15, 20, 30, 100, 200, 500, 1000)
+DEPTHS = cutoff_reader(5, 10, 15, 20, 30, 100, 200, 500, 1000)
 TENTHS = tuple(tenth / 10 for tenth in range(11))
 FIFTHS = tuple(fifth / 5 for fifth in range(1, 11))
 
 
-def ranked(measure: str, read: Reader = plain, relevant: str = "all") -> TrecMeasure:
+def ranking_measure(
+    measure: str, read: Reader = ignore_parameters, relevant: str = "all"
+) -> TrecMeasure:
     """A measure of rankings with relevant and other documents."""
     return TrecMeasure(measure, read, relevant=relevant)
 
 
-def preferred(measure: str, *, counts: bool = False) -> TrecMeasure:
+def preference_measure(measure: str, *, counts: bool = False) -> TrecMeasure:
     """A measure of preferences."""
     return TrecMeasure(measure, family="preferences", judgments="prefs", counts=counts)
 
 
-def assessed(measure: str, read: Reader = plain, relevant: str = "all") -> TrecMeasure:
+def assessor_measure(
+    measure: str, read: Reader = ignore_parameters, relevant: str = "all"
+) -> TrecMeasure:
     """A measure by each assessor's judgments."""
     return TrecMeasure(measure, read, relevant=relevant, judgments="qrels_jg")
 
@@ -173,68 +179,68 @@ TABLE: dict[str, TrecMeasure] = {
     "num_ret": TrecMeasure("NumRet", counts=True),
     "num_rel": TrecMeasure("NumRel", counts=True),
     "num_rel_ret": TrecMeasure("NumRelRet", counts=True),
-    "map": ranked("AP"),
-    "gm_map": ranked("gm-AP"),
-    "Rprec": ranked("Rprec"),
+    "map": ranking_measure("AP"),
+    "gm_map": ranking_measure("gm-AP"),
+    "Rprec": ranking_measure("Rprec"),
     "bpref": TrecMeasure("Bpref"),
-    "recip_rank": ranked("RR"),
-    "iprec_at_recall": ranked("IPrec", points("recall", *TENTHS), "last"),
-    "P": ranked("P", DEPTHS),
+    "recip_rank": ranking_measure("RR"),
+    "iprec_at_recall": ranking_measure("IPrec", float_reader("recall", *TENTHS), "last"),
+    "P": ranking_measure("P", DEPTHS),
     "relstring": TrecMeasure(
-        read=numbers("10", _length),
+        read=float_list_reader("10", _length),
         about="The judgments of the first documents (10), a character each: 0 to 9, > for more,\n"
         "- for a document that is not judged, . for one that is pooled but not judged.",
     ),
-    "recall": ranked("R", DEPTHS),
+    "recall": ranking_measure("R", DEPTHS),
     "infAP": TrecMeasure("infAP"),
     "gm_bpref": TrecMeasure("gm-Bpref"),
-    "Rprec_mult": ranked("Rprec", points("multiple", *FIFTHS), "last"),
-    "utility": TrecMeasure("utility", numbers("1,-1,0,0", _worths)),
-    "11pt_avg": ranked(
+    "Rprec_mult": ranking_measure("Rprec", float_reader("multiple", *FIFTHS), "last"),
+    "utility": TrecMeasure("utility", float_list_reader("1,-1,0,0", _utility_weights)),
+    "11pt_avg": ranking_measure(
         "11pt-avg",
-        numbers(",".join(map(str, TENTHS)), lambda values: {"recalls": tuple(values)}),
+        float_list_reader(",".join(map(str, TENTHS)), lambda values: {"recalls": tuple(values)}),
         "last",
     ),
-    "binG": ranked("binG"),
-    "G": TrecMeasure("G", pairs),
-    "dcg": TrecMeasure("DCG", pairs),
-    "ideal_dcg": TrecMeasure("IDCG", pairs),
-    "ndcg": TrecMeasure("nDCG", pairs),
-    "ndcg_rel": TrecMeasure("nDCG-rel", pairs),
-    "Rndcg": TrecMeasure("RnDCG", pairs),
+    "binG": ranking_measure("binG"),
+    "G": TrecMeasure("G", parse_gains),
+    "dcg": TrecMeasure("DCG", parse_gains),
+    "ideal_dcg": TrecMeasure("IDCG", parse_gains),
+    "ndcg": TrecMeasure("nDCG", parse_gains),
+    "ndcg_rel": TrecMeasure("nDCG-rel", parse_gains),
+    "Rndcg": TrecMeasure("RnDCG", parse_gains),
     "ndcg_cut": TrecMeasure("nDCG", DEPTHS),
-    "map_cut": ranked("AP", DEPTHS),
-    "relative_P": ranked("RelP", DEPTHS),
-    "success": ranked("Success", ranks(1, 5, 10)),
+    "map_cut": ranking_measure("AP", DEPTHS),
+    "relative_P": ranking_measure("RelP", DEPTHS),
+    "success": ranking_measure("Success", cutoff_reader(1, 5, 10)),
     "set_P": TrecMeasure("SetP"),
     "set_relative_P": TrecMeasure("SetRelP"),
     "set_recall": TrecMeasure("SetR"),
     "set_map": TrecMeasure("SetAP"),
-    "set_F": TrecMeasure("SetF", numbers("1", lambda values: {"x": values[0]})),
+    "set_F": TrecMeasure("SetF", float_list_reader("1", lambda values: {"x": values[0]})),
     "num_nonrel_judged_ret": TrecMeasure("NumNonrelJudgedRet", counts=True),
-    "prefs_num_prefs_poss": preferred("NumPrefsPoss", counts=True),
-    "prefs_num_prefs_ful": preferred("NumPrefsFul", counts=True),
-    "prefs_num_prefs_ful_ret": preferred("NumPrefsFulRet", counts=True),
-    "prefs_simp": preferred("prefs-simp"),
-    "prefs_pair": preferred("prefs-pair"),
-    "prefs_avgjg": preferred("prefs-avgjg"),
-    "prefs_avgjg_Rnonrel": preferred("prefs-avgjg-Rnonrel"),
-    "prefs_simp_ret": preferred("prefs-simp-ret"),
-    "prefs_pair_ret": preferred("prefs-pair-ret"),
-    "prefs_avgjg_ret": preferred("prefs-avgjg-ret"),
-    "prefs_avgjg_Rnonrel_ret": preferred("prefs-avgjg-Rnonrel-ret"),
-    "prefs_simp_imp": preferred("prefs-simp-imp"),
-    "prefs_pair_imp": preferred("prefs-pair-imp"),
-    "prefs_avgjg_imp": preferred("prefs-avgjg-imp"),
-    "map_avgjg": assessed("AP"),
-    "P_avgjg": assessed("P", DEPTHS),
-    "Rprec_mult_avgjg": assessed("Rprec", points("multiple", *FIFTHS), "last"),
-    "yaap": ranked("YAAP"),
-    "rbp": TrecMeasure("RBP", pairs, fixed={"p": 0.9, "gain": "topic-max"}, since=10),
+    "prefs_num_prefs_poss": preference_measure("NumPrefsPoss", counts=True),
+    "prefs_num_prefs_ful": preference_measure("NumPrefsFul", counts=True),
+    "prefs_num_prefs_ful_ret": preference_measure("NumPrefsFulRet", counts=True),
+    "prefs_simp": preference_measure("prefs-simp"),
+    "prefs_pair": preference_measure("prefs-pair"),
+    "prefs_avgjg": preference_measure("prefs-avgjg"),
+    "prefs_avgjg_Rnonrel": preference_measure("prefs-avgjg-Rnonrel"),
+    "prefs_simp_ret": preference_measure("prefs-simp-ret"),
+    "prefs_pair_ret": preference_measure("prefs-pair-ret"),
+    "prefs_avgjg_ret": preference_measure("prefs-avgjg-ret"),
+    "prefs_avgjg_Rnonrel_ret": preference_measure("prefs-avgjg-Rnonrel-ret"),
+    "prefs_simp_imp": preference_measure("prefs-simp-imp"),
+    "prefs_pair_imp": preference_measure("prefs-pair-imp"),
+    "prefs_avgjg_imp": preference_measure("prefs-avgjg-imp"),
+    "map_avgjg": assessor_measure("AP"),
+    "P_avgjg": assessor_measure("P", DEPTHS),
+    "Rprec_mult_avgjg": assessor_measure("Rprec", float_reader("multiple", *FIFTHS), "last"),
+    "yaap": ranking_measure("YAAP"),
+    "rbp": TrecMeasure("RBP", parse_gains, fixed={"p": 0.9, "gain": "topic-max"}, since=10),
     "rbp_resid": TrecMeasure(
-        "RBP-residual", pairs, fixed={"p": 0.9, "tail": "with-unjudged"}, since=10
+        "RBP-residual", parse_gains, fixed={"p": 0.9, "tail": "with-unjudged"}, since=10
     ),
-    "unj": TrecMeasure("Unjudged", ranks(5, 10, 20), since=10),
+    "unj": TrecMeasure("Unjudged", cutoff_reader(5, 10, 20), since=10),
 }
 
 _COUNTED = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")

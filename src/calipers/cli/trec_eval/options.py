@@ -66,7 +66,7 @@ def read_options(arguments: Sequence[str]) -> Options:
     """The options; :class:`ProgramExit` for a version, or where something is wrong with them."""
     options = Options()
     left, options.conventions = _without_conventions(list(arguments))
-    found, options.files, problem = _scanned(left)
+    found, options.files, problem = _scan_arguments(left)
     for option, value in found:
         _set(options, option, value)
     if problem is not None:
@@ -91,7 +91,7 @@ def _without_conventions(arguments: list[str]) -> tuple[list[str], int]:
     return arguments, 10
 
 
-def _scanned(
+def _scan_arguments(
     arguments: Sequence[str],
 ) -> tuple[Iterator[tuple[str, str]], tuple[str, ...], str | None]:
     """Options in their order, the files, and what is wrong with the first option that is wrong.
@@ -232,11 +232,11 @@ def help_text(options: Options) -> str:
     if options.judgments_format in JUDGMENTS:
         parts.append(JUDGMENTS[options.judgments_format])
     if options.measures:
-        parts.extend(f"{name}\n{_described(name)}" for name in options.chosen)
+        parts.extend(f"{name}\n{_format_description(name)}" for name in options.chosen)
     else:
         parts.append("Name measures with -m to read here what they are.\n")
     return "\n".join(parts)
 
 
-def _described(name: str) -> str:
+def _format_description(name: str) -> str:
     return "".join(f"  {line}".rstrip() + "\n" for line in TABLE[name].description.splitlines())

@@ -39,13 +39,13 @@ def run(arguments: Sequence[str]) -> int:
 
             sys.stdout.write(help_text(options))
             return 0
-        from calipers.cli.trec_eval.evaluation import ZScores, evaluate, printed
+        from calipers.cli.trec_eval.evaluation import ZScores, evaluate, format_output
         from calipers.cli.trec_eval.inputs import read_inputs
 
         judged = read_inputs(options)
         scores = None if options.zscores is None else ZScores(options.zscores)
         outcome = evaluate(options, judged, scores)
-        for piece in printed(options, outcome):
+        for piece in format_output(options, outcome):
             sys.stdout.buffer.write(piece)
         sys.stdout.flush()
         if outcome.stop is not None:

@@ -21,7 +21,7 @@ from calipers.data.class_probabilities import (
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluation.finding_inputs import from_multiclass
-from calipers.evaluation.per_class import MOST_CLASSES, EachTables
+from calipers.evaluation.per_class import MOST_CLASSES, LazyClassTables
 from calipers.evaluation.problems.classification import ClassificationProblem
 from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
 from calipers.evaluation.shared import (
@@ -54,7 +54,7 @@ MANY_CLASSES = 10
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralClasses(ClassificationProblem):
+class MulticlassProblem(ClassificationProblem):
     """How well systems tell K classes apart.
 
     ``ordered`` says whether somebody put the classes in order, ``stated`` whether the caller named
@@ -79,7 +79,7 @@ class SeveralClasses(ClassificationProblem):
         undefined: str,
         *,
         ordered: bool,
-    ) -> SeveralClasses:
+    ) -> MulticlassProblem:
         """Of the classes named, or of all that occur anywhere."""
         said = coded_systems(predicted)
         for name, column in said.items():
@@ -157,7 +157,7 @@ class SeveralClasses(ClassificationProblem):
             curves = curves_of_sums(sample, self.names, sizes() / sizes().sum())
         return {
             "confusions": self.confusions(sample),
-            "label_tables": EachTables(sample, self.names, sizes, partial(_counts, sample))
+            "label_tables": LazyClassTables(sample, self.names, sizes, partial(_counts, sample))
             if few
             else (),
             "curves": curves,
@@ -218,10 +218,10 @@ def _curves(systems: Iterable[MulticlassOutput]) -> ScoreCurves:
     problem = of[0].problem
     shares = dict(zip(map(series_name, problem.names), map(float, problem.shares), strict=True))
     bare = ((one, problem.names) for one in of if one.score is None)
-    return ScoreCurves(partial(_scored, of), points_of_labels(bare), shares)
+    return ScoreCurves(partial(_score_data, of), points_of_labels(bare), shares)
 
 
-def _scored(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:
+def _score_data(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:
     return [
         replace(
             make_score_data(system.against_rest(label)),

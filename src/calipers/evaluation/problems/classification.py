@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.caching import cached
-from calipers.evaluation.confusion_tables import confusion
+from calipers.evaluation.confusion_tables import confusion_result
 from calipers.evaluation.sample import Problem
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix
@@ -34,7 +34,7 @@ class ClassificationProblem(Problem):
         """The confusion matrices of the systems that predict labels."""
         found = {name: sample.statistic(name, ConfusionMatrix) for name in sample.systems}
         return tuple(
-            confusion(name, self._named(matrix), sample.settings)
+            confusion_result(name, self._named(matrix), sample.settings)
             for name, matrix in found.items()
             if matrix is not None
         )

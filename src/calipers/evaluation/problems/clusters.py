@@ -26,10 +26,10 @@ from calipers.engines.base import Engine, Mergeable
 from calipers.evaluation.cluster_geometry import StreamedClusterGeometry
 from calipers.evaluation.cluster_tables import cluster_table, drop_noise, point_silhouettes
 from calipers.evaluation.evaluator import (
+    add_batch_costs,
+    assign_measures,
     check_costs,
     evaluate_systems,
-    serving,
-    with_costs_of_batches,
 )
 from calipers.evaluation.finding_inputs import from_clusterings
 from calipers.evaluation.sample import Problem
@@ -37,7 +37,7 @@ from calipers.evaluation.shared import column_name, select_measures
 from calipers.evaluation.slice_definitions import MOST_SLICES, SliceDefinition, too_many
 from calipers.evaluation.stream_columns import (
     StreamColumns,
-    files_of,
+    file_origins,
     flatten_names,
     process_memory,
 )
@@ -68,7 +68,7 @@ _SLICE = "\0slice {}"
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters(Problem):
+class ClusteringProblem(Problem):
     """How well points are put into clusters.
 
     ``noise`` is what becomes of points that are in none, where there are some; ``plain`` are the
@@ -133,7 +133,7 @@ def evaluate_cells(
     _check(chosen, engine, metric, options.baseline)
     slicing, how = define_slices(columns, memory)
     read = ReadBatch(columns, None) if columns.missing == "drop" else None
-    cells = _met(columns, labels, of_truth, slicing, memory, read)
+    cells = _count_combinations(columns, labels, of_truth, slicing, memory, read)
     systems, repeats, notes = _systems(cells, labels, of_truth, noise, options.settings)
     check(chosen, {name for of in systems.values() for name in of.names}, sliced=sliced)
     if features and any(m.definition.reads != "partitions" for m in chosen):
@@ -152,20 +152,23 @@ def evaluate_cells(
             "cost: noise='drop' leaves out points, and costs of those that are left take all rows "
             "in memory (engine='memory')"
         )
-    problem = Clusters(noise if notes else None, engine=engine.kind)
+    problem = ClusteringProblem(noise if notes else None, engine=engine.kind)
     evaluation = evaluate_systems(
         problem,
-        serving(systems, chosen),
+        assign_measures(systems, chosen),
         chosen,
-        replace(options, inputs=files_of(engine)),
+        replace(options, inputs=file_origins(engine)),
         about=replace(NOTHING, ids=None),
-        cut=([_cut(of, np.asarray(repeats(cells.codes(k)))) for k, of in enumerate(slicing)], how),
-        notes=[*_lost(cells), *notes],
+        cut=(
+            [_slice_cells(of, np.asarray(repeats(cells.codes(k)))) for k, of in enumerate(slicing)],
+            how,
+        ),
+        notes=[*_omission_note(cells), *notes],
     )
-    return with_costs_of_batches(evaluation, columns, options, memory)
+    return add_batch_costs(evaluation, columns, options, memory)
 
 
-def _lost(cells: _LabelCombinations) -> list[str]:
+def _omission_note(cells: _LabelCombinations) -> list[str]:
     """That rows are left out, if any are."""
     if not cells.lost:
         return []
@@ -173,7 +176,7 @@ def _lost(cells: _LabelCombinations) -> list[str]:
     return [f"{cells.lost:,} of {of:,} rows are left out because values are missing."]
 
 
-def _cut(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefinition:
+def _slice_cells(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefinition:
     """How cells are cut, into slices that hold points."""
     there, places = np.unique(codes, return_inverse=True)
     if len(there) > MOST_SLICES:
@@ -214,7 +217,7 @@ def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: B
 # --- How clusters meet ----------------------------------------------------------------------------
 
 
-def _met(
+def _count_combinations(
     columns: StreamColumns,
     labels: Mapping[str, str],
     truth: str | None,
@@ -228,7 +231,7 @@ def _met(
         named[truth] = "truth"
     also = columns.needed if read is not None else [*filter(None, [columns.count])]
     names = list(dict.fromkeys([*named, *columns.of_slices, *also]))
-    work, few = _CountCombinations(named, tuple(slicing), read), _Few(memory)
+    work, few = _CountCombinations(named, tuple(slicing), read), _CombinationLimit(memory)
     cells: _LabelCombinations = columns.stream.reduce(work, names, few, "finding clusters")
     if not cells.table.num_rows:
         raise InputError(f"{columns.stream.name}: no row is complete")
@@ -270,7 +273,7 @@ class _LabelCombinations(Mergeable):
 
 
 @dataclass(frozen=True)
-class _Few:
+class _CombinationLimit:
     """Keeps combinations within bounds."""
 
     memory: int
@@ -307,7 +310,7 @@ class _CountCombinations:
             lost = np.flatnonzero(missing_mask(column, what))
             if len(lost):
                 raise batch.told(report_missing(what, lost, batch.rows))
-            columns[name] = plain(column)
+            columns[name] = decode_dictionary(column)
         number = len(next(iter(columns.values())))
         for k, of in enumerate(self.slicing):
             columns[_SLICE.format(k)] = pa.array(of.codes(given).astype(np.int64))
@@ -315,7 +318,7 @@ class _CountCombinations:
         return _LabelCombinations.of(whole, batch.rows - number)
 
 
-def plain(column: Any) -> Any:
+def decode_dictionary(column: Any) -> Any:
     """Without a dictionary, which other batches have not."""
     import pyarrow.types as of_type
 
@@ -338,12 +341,12 @@ def _systems(
 ) -> tuple[dict[str, Clustering], RowRepeats, list[str]]:
     """The clusterings of all points, of which as many as are alike are one entry; which entries
     these are; and what is to be said of noise."""
-    given = {name: _coded(cells.table, column) for name, column in labels.items()}
+    given = {name: _encode(cells.table, column) for name, column in labels.items()}
     held = cells.held
     repeats, notes, clusters = drop_noise(given, noise, RowRepeats(len(held)), held)
     shared: dict[str, Any] = {"held": np.asarray(repeats(held), np.float64)}
     if truth is not None:
-        classes = _coded(cells.table, truth)
+        classes = _encode(cells.table, truth)
         shared |= {
             "truth": np.asarray(repeats(classes.codes), np.int64),
             "classes": classes.names,
@@ -352,7 +355,7 @@ def _systems(
     return made, repeats, notes
 
 
-def _coded(cells: Any, column: str) -> EncodedLabels:
+def _encode(cells: Any, column: str) -> EncodedLabels:
     return encode_labels(cells[column].combine_chunks(), column)
 
 

@@ -18,16 +18,16 @@ from calipers.data.frequency_weights import RowRepeats
 from calipers.data.multilabel import (
     LabelMatrix,
     LabelRows,
-    as_scores,
-    as_sets,
     check_forms,
     is_columns_of_labels,
     label_names,
     read_rows,
+    to_indicators,
+    to_scores,
 )
 from calipers.evaluation.arguments import check_finite
 from calipers.evaluation.finding_inputs import from_multilabel
-from calipers.evaluation.per_class import EachTables
+from calipers.evaluation.per_class import LazyClassTables
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
 from calipers.evaluation.shared import (
@@ -37,7 +37,7 @@ from calipers.evaluation.shared import (
     expand_defaults,
     named_systems,
 )
-from calipers.evaluation.stream_labels import indicators, labels_of_stream
+from calipers.evaluation.stream_labels import indicator_columns, labels_of_stream
 from calipers.evaluation.visible_rows import note_of_rows
 from calipers.measures import Measure, parse
 from calipers.measures.averages import PAIRWISE
@@ -79,7 +79,7 @@ Threshold = float | Sequence[float] | Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralLabels(Problem):
+class MultilabelProblem(Problem):
     """How well systems tell which labels rows have."""
 
     task = "multilabel"
@@ -102,19 +102,19 @@ class SeveralLabels(Problem):
         separator: str | None,
         threshold: Threshold,
         undefined: str,
-    ) -> tuple[SeveralLabels, dict[str, Any]]:
+    ) -> tuple[MultilabelProblem, dict[str, Any]]:
         """Of the labels that are named or occur anywhere; and the columns, read once."""
         truth = read_rows(columns["truth"], "truth", separator)
         kinds = ("predicted", "score", "probability")
         read = partial(read_rows, separator=separator)
-        given = _given(read, **{kind: columns[kind] for kind in kinds})
+        given = _outputs_by_kind(read, **{kind: columns[kind] for kind in kinds})
         check_forms({"truth": truth, **{column_name(*key): of for key, of in given.items()}})
         names = label_names([truth, *given.values()], labels)
         said: dict[str, Any] = {
             kind: {name: of for (own, name), of in given.items() if own == kind} or None
             for kind in kinds
         }
-        said["truth"] = LabelMatrix(as_sets(truth, names, "truth"), None, len(names))
+        said["truth"] = LabelMatrix(to_indicators(truth, names, "truth"), None, len(names))
         return cls(names, separator, threshold, undefined), {**columns, **said}
 
     @classmethod
@@ -125,7 +125,7 @@ class SeveralLabels(Problem):
         separator: str | None,
         threshold: Threshold,
         undefined: str,
-    ) -> SeveralLabels:
+    ) -> MultilabelProblem:
         """Of the labels that are named, that columns are called by, or that occur in a look at all
         rows."""
         if not any(columns.said.values()):
@@ -133,13 +133,13 @@ class SeveralLabels(Problem):
         found = labels_of_stream(columns, separator, named=labels is not None)
         check_forms(found)
         names = label_names(list(found.values()), labels)
-        return cls(names, separator, threshold, undefined, indicators(found))
+        return cls(names, separator, threshold, undefined, indicator_columns(found))
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MultilabelOutput]:
         """The systems on some rows."""
-        sets = as_sets(self._rows(batch["truth"], "truth"), self.names, "truth")
+        sets = to_indicators(self._rows(batch["truth"], "truth"), self.names, "truth")
         kinds = ("predicted", "score", "probability")
-        given = _given(self._rows, **{kind: batch[kind] for kind in kinds})
+        given = _outputs_by_kind(self._rows, **{kind: batch[kind] for kind in kinds})
         plain = partial(
             MultilabelOutput,
             labels=self.names,
@@ -218,7 +218,10 @@ class SeveralLabels(Problem):
             systems = (sample.rows or {}).values()
             curves = _curves(systems) if sample.rows else curves_of_sums(sample, self.names)
         of = partial(self._sizes, sample), partial(_counts, sample)
-        return {"curves": curves, "label_tables": EachTables(sample, self.names, *of, kind="label")}
+        return {
+            "curves": curves,
+            "label_tables": LazyClassTables(sample, self.names, *of, kind="label"),
+        }
 
     def _sizes(self, sample: Any) -> FloatArray:
         """What the rows of each label weigh."""
@@ -298,10 +301,10 @@ def _curves(systems: Iterable[MultilabelOutput]) -> ScoreCurves:
     """Those of each label, and the points of systems that predict sets alone."""
     of = tuple(systems)
     bare = ((one, one.labels) for one in of if one.score is None)
-    return ScoreCurves(partial(_scored, of), points_of_labels(bare))
+    return ScoreCurves(partial(_score_data, of), points_of_labels(bare))
 
 
-def _scored(systems: Sequence[MultilabelOutput]) -> list[ScoreData]:
+def _score_data(systems: Sequence[MultilabelOutput]) -> list[ScoreData]:
     return [
         replace(make_score_data(system.of_label(label)), series=series_name(label))
         for system in systems
@@ -313,7 +316,7 @@ def _scored(systems: Sequence[MultilabelOutput]) -> list[ScoreData]:
 _NOTHING = "nothing to evaluate: give predicted=, score= or probability="
 
 
-def _given(
+def _outputs_by_kind(
     read: Callable[[Any, str], LabelRows], **columns: Any
 ) -> dict[tuple[str, str], LabelRows]:
     """What is said, by its kind and the name of the system."""
@@ -322,11 +325,11 @@ def _given(
     return {
         (kind, name): read(values, column_name(kind, name))
         for kind, of in columns.items()
-        for name, values in _named(of, kind).items()
+        for name, values in _systems_by_name(of, kind).items()
     }
 
 
-def _named(given: Any, kind: str) -> dict[str, Any]:
+def _systems_by_name(given: Any, kind: str) -> dict[str, Any]:
     """Systems by name; a dict of a column of numbers for each label is one system."""
     if given is None:
         return {}
@@ -347,7 +350,7 @@ def _systems(
         if name in systems:
             raise InputError(f"{name}: give its scores or its probabilities, not both")
         system, what = make(name), column_name(kind, name)
-        score = as_scores(said, system.labels, what, probability=kind == "probability")
+        score = to_scores(said, system.labels, what, probability=kind == "probability")
         check_length(score, repeats.rows, what)
         score = repeats(score)
         default = 0.5 if kind == "probability" else None
@@ -365,7 +368,7 @@ def _systems(
     for (kind, name), said in given.items():
         if kind == "predicted":
             system, what = systems.get(name, make(name)), column_name(kind, name)
-            called = as_sets(said, system.labels, what)
+            called = to_indicators(said, system.labels, what)
             check_length(called, repeats.rows, what)
             systems[name] = replace(system, predicted=repeats(called), thresholds=None)
     if threshold is not None and not any(kind != "predicted" for kind, _ in given):

@@ -11,14 +11,14 @@ import numpy as np
 
 from calipers.caching import cached
 from calipers.curves.lazy_curves import ResidualCurves
-from calipers.data.arrays import as_quantities
-from calipers.evaluation.constants import Constant, lost
+from calipers.data.arrays import to_quantities
+from calipers.evaluation.constants import Constant, constant_losses
 from calipers.evaluation.finding_inputs import from_regression
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import read_system_columns
 from calipers.evaluation.visible_rows import keep_some, note_of_rows, visible_rows
-from calipers.measures.regression import squared, weighted_mean
-from calipers.statistics import Largest, Moments, NumericRows
+from calipers.measures.regression import squared_error, weighted_mean
+from calipers.statistics import LargestResiduals, Moments, NumericRows
 from calipers.systems.base import NAN
 from calipers.systems.regression import RegressionOutput
 
@@ -35,7 +35,7 @@ DEFAULT_MEASURES = ("RMSE", "MAE", "R2")
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers(Problem):
+class RegressionProblem(Problem):
     """How near predicted numbers come to the truth."""
 
     task = "regression"
@@ -43,8 +43,8 @@ class Numbers(Problem):
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, RegressionOutput]:
         """The systems on some rows."""
-        target, counted = as_quantities(batch["truth"], "truth"), batch.frequencies
-        columns = read_system_columns(batch["predicted"], "predicted", len(target), as_quantities)
+        target, counted = to_quantities(batch["truth"], "truth"), batch.frequencies
+        columns = read_system_columns(batch["predicted"], "predicted", len(target), to_quantities)
         rows = batch.weights, settings, batch.clusters
         truth = counted(target)
         return {n: RegressionOutput(n, truth, counted(said), *rows) for n, said in columns.items()}
@@ -74,7 +74,9 @@ class Numbers(Problem):
         """Some rows, and the largest residuals of each system."""
         systems: Any = built.systems.values()
         assert built.numbers is not None
-        largest = [Largest.of(built.numbers, s.predicted - s.truth, s.weight) for s in systems]
+        largest = [
+            LargestResiduals.of(built.numbers, s.predicted - s.truth, s.weight) for s in systems
+        ]
         return keep_some(built, level, largest)
 
     @staticmethod
@@ -94,12 +96,12 @@ class Numbers(Problem):
             rows = _all_rows(sample)
             return NAN if rows is None else float(rows.constant(measure))
         if not sample.rereadable:
-            return _of_squares(sample.passes.passed.beside, measure)
+            return _constant_squared_loss(sample.passes.passed.beside, measure)
 
         def compute() -> dict[Measure, float]:
             mean = sample.passes.passed.beside.mean
             constants = [Constant(m, mean) for m in by_mean]
-            found = lost(sample, constants, partial(as_quantities, what="truth"))
+            found = constant_losses(sample, constants, partial(to_quantities, what="truth"))
             return {m: float(m.apply(of)) for m, of in zip(by_mean, found, strict=True)}
 
         return cached(sample.passes, "constant", compute)[measure]
@@ -123,8 +125,8 @@ def _all_rows(sample: Any) -> RegressionOutput | None:
     return cached(sample.passes, "all rows", made)
 
 
-def _of_squares(truth: Moments, measure: Measure) -> float:
+def _constant_squared_loss(truth: Moments, measure: Measure) -> float:
     """What its mean loses, where a loss is a square; NaN of others."""
-    if measure.definition.rows is not squared or not truth.weight > 0:
+    if measure.definition.rows is not squared_error or not truth.weight > 0:
         return NAN
     return float(measure.apply(replace(truth, mean=truth.m2 / truth.weight)))

@@ -13,17 +13,17 @@ from calipers.caching import cached
 from calipers.curves.lazy_curves import ResidualCurves
 from calipers.data.class_probabilities import is_table, probability_columns
 from calipers.data.errors import InputError
-from calipers.data.multioutput import as_outputs, output_names
-from calipers.evaluation.constants import Constant, lost
+from calipers.data.multioutput import output_names, to_outputs
+from calipers.evaluation.constants import Constant, constant_losses
 from calipers.evaluation.finding_inputs import from_multioutput
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, expand_defaults, named_systems
 from calipers.evaluation.visible_rows import note_of_rows, visible_rows
 from calipers.measures import TASKS, Measure, parse
-from calipers.measures.averages import mean_of
+from calipers.measures.averages import weighted_output_mean
 from calipers.measures.regression import weighted_mean
 from calipers.results.estimate import UNNAMED
-from calipers.statistics import Moments, Several
+from calipers.statistics import Moments, StatisticVector
 from calipers.systems.base import NAN, check_named_classes
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ OF_MANY = ("macro-R2", "variance-weighted-R2")
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralOutputs(Problem):
+class MultioutputProblem(Problem):
     """How near predictions of several outputs come to the truth."""
 
     task = "regression"
@@ -54,7 +54,7 @@ class SeveralOutputs(Problem):
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, truth: Any, names: Sequence[Any] | None) -> SeveralOutputs:
+    def of(cls, truth: Any, names: Sequence[Any] | None) -> MultioutputProblem:
         """Of the columns of the truth, by these names if any."""
         return cls(output_names(truth, names))
 
@@ -67,18 +67,20 @@ class SeveralOutputs(Problem):
         """The systems on some rows."""
         from calipers.systems.multioutput import MultioutputRegression
 
-        target, counted = as_outputs(batch["truth"], "truth", self.names), batch.frequencies
+        target, counted = to_outputs(batch["truth"], "truth", self.names), batch.frequencies
         given, rows = batch["predicted"], (batch.weights, settings, batch.clusters)
         given = {UNNAMED: given} if _one_system(given, self.names) else given
         truth, systems = counted(target), {}
         for name, table in named_systems(given, "predicted").items():
-            said = as_outputs(table, column_name("predicted", name), self.names, len(target))
+            said = to_outputs(table, column_name("predicted", name), self.names, len(target))
             systems[name] = MultioutputRegression(name, self.names, truth, counted(said), *rows)
         return systems
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """The measures that are asked for, of each output unless they name one."""
-        return chosen_of(options.measures, self.names, DEFAULT_MEASURES if self.shown else OF_MANY)
+        return select_output_measures(
+            options.measures, self.names, DEFAULT_MEASURES if self.shown else OF_MANY
+        )
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """The outputs."""
@@ -86,7 +88,7 @@ class SeveralOutputs(Problem):
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """That averages have units, and of how many rows findings and curves are."""
-        return (*_in_units(sample.measures), *(note_of_rows(sample) if self.shown else ()))
+        return (*_unit_notes(sample.measures), *(note_of_rows(sample) if self.shown else ()))
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of predictions of several outputs."""
@@ -107,10 +109,12 @@ class SeveralOutputs(Problem):
     looks_at_rows = True
 
     @staticmethod
-    def summary(systems: Mapping[str, Any]) -> Several:
+    def summary(systems: Mapping[str, Any]) -> StatisticVector:
         """The moments of the truth of each output."""
         one = next(iter(systems.values()))
-        return Several(tuple(Moments.from_rows(column, one.weight) for column in one.truth.T))
+        return StatisticVector(
+            tuple(Moments.from_rows(column, one.weight) for column in one.truth.T)
+        )
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """What the means of the truth lose where those are the best constant answers, in one more
@@ -124,14 +128,14 @@ class SeveralOutputs(Problem):
         def compute() -> dict[Measure, FloatArray]:
             means = [of.mean for of in sample.passes.passed.beside.parts]
             asked = [Constant(m, mean, at) for m in by_mean for at, mean in enumerate(means)]
-            truth = partial(as_outputs, what="truth", outputs=self.names)
-            found = iter(lost(sample, asked, truth))
+            truth = partial(to_outputs, what="truth", outputs=self.names)
+            found = iter(constant_losses(sample, asked, truth))
             return {m: np.array([float(m.apply(next(found))) for _ in means]) for m in by_mean}
 
         each = cached(sample.passes, "constant", compute)[measure.plain]
         if measure.label is not None:
             return float(each[self.names.index(measure.label)])
-        return float(mean_of(measure.among, each[measure.picked(self.names)]))
+        return float(weighted_output_mean(measure.among, each[measure.picked(self.names)]))
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -146,7 +150,7 @@ def _one_system(given: Any, outputs: Sequence[str]) -> bool:
     return len(outputs) > 1 or set(probability_columns(given)) == set(outputs)
 
 
-def chosen_of(
+def select_output_measures(
     asked: MeasureNames | None, outputs: Sequence[str], default: Sequence[str]
 ) -> list[Measure]:
     """The measures asked for, each once; one that names no output is asked of each of them."""
@@ -154,10 +158,10 @@ def chosen_of(
         name if isinstance(name, Measure) else parse(name, TASKS["regression"])
         for name in expand_defaults(asked, default)
     ]
-    return list(dict.fromkeys(m for one in found for m in _of_outputs(one, outputs)))
+    return list(dict.fromkeys(m for one in found for m in _expand_outputs(one, outputs)))
 
 
-def _of_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measure]:
+def _expand_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measure]:
     if measure.definition.task != "regression":
         raise InputError(f"{measure} is a measure of {measure.definition.family}, not of outputs")
     if measure.definition.reads != "numbers":
@@ -169,7 +173,7 @@ def _of_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measure]:
         yield from (replace(measure, label=output) for output in outputs)
 
 
-def _in_units(measures: Sequence[Measure]) -> Iterator[str]:
+def _unit_notes(measures: Sequence[Measure]) -> Iterator[str]:
     """That averages of what has a unit go by the outputs of large numbers."""
     odd = [str(m) for m in measures if m.average is not None and m.definition.in_units]
     if odd:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from calipers.curves.lazy_curves import QuantileCurves
-from calipers.data.arrays import as_quantities
+from calipers.data.arrays import to_quantities
 from calipers.data.errors import InputError
-from calipers.data.quantiles import as_quantiles, one_system
+from calipers.data.quantiles import one_system, to_quantiles
 from calipers.evaluation.finding_inputs import from_quantiles
-from calipers.evaluation.problems.numbers import Numbers
+from calipers.evaluation.problems.numbers import RegressionProblem
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.evaluation.visible_rows import visible_rows
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class PredictedQuantiles(Numbers):
+class QuantileProblem(RegressionProblem):
     """How near predicted quantiles come to the truth, which is a number, and how often it is where
     they say."""
 
@@ -40,12 +40,12 @@ class PredictedQuantiles(Numbers):
         """The systems on some rows, all of the same levels."""
         from calipers.systems.quantiles import QuantileOutput
 
-        target, counted = as_quantities(batch["truth"], "truth"), batch.frequencies
+        target, counted = to_quantities(batch["truth"], "truth"), batch.frequencies
         given, rows = batch["quantiles"], (batch.weights, settings, batch.clusters)
         systems: dict[str, QuantileOutput] = {}
         given = {UNNAMED: given} if one_system(given) else given
         for name, columns in named_systems(given, "quantiles").items():
-            levels, values = as_quantiles(columns, column_name("quantiles", name), len(target))
+            levels, values = to_quantiles(columns, column_name("quantiles", name), len(target))
             systems[name] = QuantileOutput(name, counted(target), levels, counted(values), *rows)
         _check_levels(systems)
         return systems

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.caching import cached
-from calipers.data.arrays import as_array, column_names, table_of
+from calipers.data.arrays import column_names, to_array, to_matrix
 from calipers.data.class_labels import ClassLabels, label_name
 from calipers.data.class_probabilities import (
     has_class_columns,
@@ -17,8 +17,8 @@ from calipers.data.class_probabilities import (
     probability_matrix,
 )
 from calipers.data.errors import InputError
-from calipers.evaluation.batch import blank
-from calipers.evaluation.constants import Constant, lost
+from calipers.evaluation.batch import constant_batch
+from calipers.evaluation.constants import Constant, constant_losses
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems, select_measures
 from calipers.results.estimate import UNNAMED
@@ -38,7 +38,7 @@ DEFAULT_MEASURES = ("soft-log-loss", "KL-divergence", "soft-Brier")
 
 
 @dataclass(frozen=True, eq=False)
-class SoftLabels(Problem):
+class SoftLabelProblem(Problem):
     """How near predicted distributions come to true ones."""
 
     task = "classification"
@@ -53,7 +53,7 @@ class SoftLabels(Problem):
         labels: Sequence[Any] | None,
         probability: Any,
         unused: Mapping[str, Any],
-    ) -> SoftLabels:
+    ) -> SoftLabelProblem:
         """Of the classes that labels or the columns of the truth name; ``unused`` is what such a
         truth goes without."""
         for name in (name for name, value in unused.items() if value is not None):
@@ -85,7 +85,7 @@ class SoftLabels(Problem):
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, SoftLabelOutput]:
         """Systems that say of two rows what is true of them, that all classes are as probable."""
-        return self.systems(blank(columns, np.zeros(2), probability=True), settings)
+        return self.systems(constant_batch(columns, np.zeros(2), probability=True), settings)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> FloatArray:
@@ -103,13 +103,13 @@ class SoftLabels(Problem):
         def compute() -> dict[Measure, float]:
             total, *by_class = sample.passes.passed.beside
             mean = np.array(by_class) / total
-            found = lost(sample, [Constant(m, mean) for m in asked], self._truth)
+            found = constant_losses(sample, [Constant(m, mean) for m in asked], self._truth)
             return {m: float(m.apply(of)) for m, of in zip(asked, found, strict=True)}
 
         return cached(sample.passes, "constant", compute)[measure]
 
     def _truth(self, truth: Any) -> FloatArray:
-        return _table(truth, "truth", self.names, rows_of(truth))
+        return _table(truth, "truth", self.names, n_rows(truth))
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -122,23 +122,23 @@ def class_names(truth: Any, labels: Sequence[Any] | None = None) -> tuple[str, .
     if labels is not None:
         return tuple(map(label_name, labels))
     by_name = probability_columns(truth)
-    return by_name or tuple(map(str, range(table_of(truth, "truth").shape[1])))
+    return by_name or tuple(map(str, range(to_matrix(truth, "truth").shape[1])))
 
 
-def rows_of(truth: Any) -> int:
+def n_rows(truth: Any) -> int:
     """How many rows a distribution has, whatever its columns are named by."""
     if not probability_columns(truth):
-        return len(table_of(truth, "truth"))
+        return len(to_matrix(truth, "truth"))
     first = column_names(truth)[0]
     column = truth.column(first) if hasattr(truth, "column") else truth[first]
-    return len(as_array(column, f"truth, class {first}"))
+    return len(to_array(column, f"truth, class {first}"))
 
 
 def read_distributions(
     truth: Any, probability: Any, names: tuple[str, ...]
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
     """What is true of each row, and what each system says of it, all checked."""
-    rows, alone = rows_of(truth), has_class_columns(probability, names)
+    rows, alone = n_rows(truth), has_class_columns(probability, names)
     systems = named_systems({UNNAMED: probability} if alone else probability, "probability")
     said = {
         name: _table(of, column_name("probability", name), names, rows)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from calipers.curves.score_curves import ScoreCurves
-from calipers.data.arrays import as_numbers, check_length
+from calipers.data.arrays import check_length, to_numbers
 from calipers.data.binary_labels import (
     BinaryLabels,
     encode_binary,
@@ -140,7 +140,7 @@ def make_binary_systems(
             if kind == "probability":
                 column = positive_probability(values, labels, what)
             else:
-                column = as_numbers(values, what)
+                column = to_numbers(values, what)
             check_length(column, rows, column_name(kind, name))
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
@@ -149,7 +149,7 @@ def make_binary_systems(
             probability_of = column.astype(np.float64) if kind == "probability" else None
             update(name, score=column, probability=probability_of)
             if isinstance(cut, ThresholdRule):
-                systems[name] = _tuned(systems[name], cut, what)
+                systems[name] = _tune_threshold(systems[name], cut, what)
             elif cut is not None:
                 update(name, threshold=cut, predicted=column >= cut)
     if predicted is not None:
@@ -160,7 +160,7 @@ def make_binary_systems(
     return systems
 
 
-def _tuned(system: BinaryOutput, rule: ThresholdRule, what: str) -> BinaryOutput:
+def _tune_threshold(system: BinaryOutput, rule: ThresholdRule, what: str) -> BinaryOutput:
     """The system at the threshold of its scores that the rule chooses on its rows."""
     assert system.score is not None
     table = ScoreTable.from_rows(system.labels.positive, system.score, system.weight)
@@ -170,7 +170,7 @@ def _tuned(system: BinaryOutput, rule: ThresholdRule, what: str) -> BinaryOutput
     return replace(system, threshold=cut, rule=rule, predicted=system.score >= cut)
 
 
-def without_threshold(
+def select_unthresholded(
     systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
 ) -> tuple[list[BinaryOutput], list[Measure]]:
     """The systems that have scores and no threshold, where the accuracy (or the error rate) is
@@ -187,16 +187,16 @@ def without_threshold(
     return bare, found
 
 
-def at_best_accuracy(
+def tune_for_accuracy(
     systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
 ) -> tuple[dict[str, BinaryOutput], tuple[str, ...]]:
-    """The systems, those :func:`without_threshold` at that of the best accuracy; and a note that
+    """The systems, those :func:`select_unthresholded` at that of the best accuracy; and a note that
     says so."""
-    bare, found = without_threshold(systems, measures)
+    bare, found = select_unthresholded(systems, measures)
     if not bare:
         return dict(systems), ()
     rule = ThresholdRule.parse("accuracy")
-    tuned = {s.name: _tuned(s, rule, column_name("score", s.name)) for s in bare}
+    tuned = {s.name: _tune_threshold(s, rule, column_name("score", s.name)) for s in bare}
     what = " and ".join(measure.shown for measure in found)
     whose = "" if len(systems) == 1 else f" of {format_names(list(tuned))}"
     note = (
@@ -225,7 +225,7 @@ def _check_thresholds(threshold: Any, systems: Mapping[str, BinaryOutput]) -> No
 
 
 @dataclass(frozen=True, eq=False)
-class TwoClasses(ClassificationProblem):
+class BinaryProblem(ClassificationProblem):
     """How well systems tell a positive class from a negative one.
 
     ``names`` are the negative class and the positive one, and ``positive`` says of every class that
@@ -249,9 +249,9 @@ class TwoClasses(ClassificationProblem):
         threshold: Threshold,
         undefined: str,
         predicted: Any = None,
-    ) -> TwoClasses:
+    ) -> BinaryProblem:
         """Of the labels that occur or are named, or, where one alone occurs, are predicted."""
-        said = _classes_of(predicted) if labels is None and len(truth.labels) == 1 else ()
+        said = _predicted_classes(predicted) if labels is None and len(truth.labels) == 1 else ()
         two = encode_binary(truth, positive, said=said, both=labels)
         known = {name: name == two.names[1] for name in two.classes}
         return cls(two.names, known, threshold, labels is not None, undefined)
@@ -311,7 +311,7 @@ class TwoClasses(ClassificationProblem):
         self, systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
     ) -> tuple[dict[str, BinaryOutput], Sequence[str]]:
         """The systems, where the accuracy of scores is asked for at the threshold of the best."""
-        return at_best_accuracy(systems, measures)
+        return tune_for_accuracy(systems, measures)
 
     # --- What an evaluation has beside estimates -------------------------------------------------
 
@@ -336,9 +336,9 @@ class TwoClasses(ClassificationProblem):
         """That several classes were taken for one, that all rows are of one class, and what is left
         out."""
         if not sample.rows:
-            return _collapsed(self.names[1], self.others)
+            return _collapse_note(self.names[1], self.others)
         labels = next(iter(sample.rows.values())).labels
-        notes = _collapsed(self.names[1], self.others)
+        notes = _collapse_note(self.names[1], self.others)
         if labels.positive.all() or not labels.positive.any():
             there, absent = self.names[:: -1 if labels.positive.all() else 1]
             why = f"All rows are of class {there}, none of {absent}"
@@ -369,7 +369,7 @@ class TwoClasses(ClassificationProblem):
             return curves_of_sums(sample)
         systems = tuple(sample.rows.values())
         bare = [(s, (None,)) for s in systems if s.score is None]
-        return ScoreCurves(partial(_scored, systems), points_of_labels(bare))
+        return ScoreCurves(partial(_score_data, systems), points_of_labels(bare))
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -405,7 +405,7 @@ class TwoClasses(ClassificationProblem):
     ) -> None:
         """That the systems serve the measures, with a threshold that is not chosen among all
         rows."""
-        bare, found = without_threshold(systems, measures)
+        bare, found = select_unthresholded(systems, measures)
         if bare:
             raise InputError(
                 f"{found[0]} of scores without a threshold is at the best one, which is chosen "
@@ -432,7 +432,7 @@ class TwoClasses(ClassificationProblem):
         }
 
 
-def _classes_of(predicted: Any) -> list[str]:
+def _predicted_classes(predicted: Any) -> list[str]:
     """The classes that systems predict."""
     if predicted is None:
         return []
@@ -443,7 +443,7 @@ def _classes_of(predicted: Any) -> list[str]:
     ]
 
 
-def _collapsed(positive: str, others: tuple[str, ...]) -> tuple[str, ...]:
+def _collapse_note(positive: str, others: tuple[str, ...]) -> tuple[str, ...]:
     """That several classes were taken for one."""
     if not others:
         return ()
@@ -451,7 +451,7 @@ def _collapsed(positive: str, others: tuple[str, ...]) -> tuple[str, ...]:
     return (f"{positive} is evaluated against all other classes: {named}.",)
 
 
-def _scored(systems: Sequence[BinaryOutput]) -> list[ScoreData]:
+def _score_data(systems: Sequence[BinaryOutput]) -> list[ScoreData]:
     from calipers.curves.score_data import make_score_data
 
     return [make_score_data(s) for s in systems if s.score is not None]

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from calipers.lazy_imports import numpy as np
-from calipers.measures.counts import alpha_of, part
+from calipers.measures.counts import precision_weight, weighted_term
 from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION
 from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
@@ -52,8 +52,8 @@ def f_at(
 
     Given ``alpha`` it is found / (α·k + (1 − α)·R), that is β² = (1 − α)/α. At β = ∞ it is R@k.
     """
-    share, found = alpha_of(beta, alpha), r.relevant_retrieved(rel, cutoff)
-    return found / (part(1 - share, r.relevant(rel)) + share * cutoff)
+    share, found = precision_weight(beta, alpha), r.relevant_retrieved(rel, cutoff)
+    return found / (weighted_term(1 - share, r.relevant(rel)) + share * cutoff)
 
 
 def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
@@ -99,7 +99,7 @@ def average_precision_over_ties(
     return r.sum(hit * precision) / _denominator(r, cutoff, rel, denominator)
 
 
-def _none_found(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+def _unretrieved_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Where there is nothing to divide by, of topics with relevant documents."""
     none = (r.relevant(p["rel"]) > 0) & (r.relevant_retrieved(p["rel"], p["cutoff"]) == 0)
     return none & (p["denominator"] == "found")
@@ -108,7 +108,7 @@ def _none_found(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 @of_relevant(
     "AP",
     aliases=("MAP", "map_cut", "average_precision", "mean_average_precision", "AveP"),
-    undefined={**NO_RELEVANT, "nothing_found": _none_found},
+    undefined={**NO_RELEVANT, "nothing_found": _unretrieved_mask},
     ties=average_precision_over_ties,
 )
 def average_precision(
@@ -185,7 +185,7 @@ def r_precision(r: JudgedRankings, rel: int = 1, multiple: float = 1.0) -> Float
     """
     cutoff = np.trunc(multiple * r.relevant(rel) + 0.9)
     deepest = cutoff[r.topic]
-    found = _within_own(r, rel, deepest)
+    found = _relevant_within_depth(r, rel, deepest)
     return np.where(cutoff > 0, found / np.maximum(cutoff, 1), 0.0)
 
 
@@ -211,7 +211,7 @@ def break_even(r: JudgedRankings, rel: int = 1) -> FloatArray:
 def n_documents_at_recall(recall: float, relevant: FloatArray, rule: str) -> FloatArray:
     """How many of so many relevant documents make up a recall; of infinitely many, infinitely
     many."""
-    wanted = part(recall, relevant)
+    wanted = weighted_term(recall, relevant)
     if rule == "nearest":
         return np.floor(wanted + 0.5)
     if rule == "nine-tenths":
@@ -252,7 +252,7 @@ def eleven_point_mean(
     return np.asarray(np.mean(points, axis=0))
 
 
-def _wanted(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
+def _required_count(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
     """How many relevant documents make up that recall; above 0 one at least."""
     return np.maximum(n_documents_at_recall(recall, r.relevant(rel), "least"), np.sign(recall))
 
@@ -264,7 +264,7 @@ def _wanted(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
         **NO_RELEVANT,
         "recall_not_reached": lambda r, p: (
             (r.relevant(p["rel"]) > 0)
-            & (r.relevant_retrieved(p["rel"]) < _wanted(r, p["recall"], p["rel"]))
+            & (r.relevant_retrieved(p["rel"]) < _required_count(r, p["recall"], p["rel"]))
         ),
     },
 )
@@ -275,7 +275,7 @@ def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> Float
     Interpolated precision (IPrec) takes the largest precision from there on, and 0 where there is
     none. Recall 0 is reached with the first document.
     """
-    there = r.hits(rel) & (r.hits_so_far(rel) == _wanted(r, recall, rel)[r.topic])
+    there = r.hits(rel) & (r.hits_so_far(rel) == _required_count(r, recall, rel)[r.topic])
     if recall == 0:
         there = r.hits(rel) & (r.rank == 1)
     return r.sum(np.where(there, r.hits_so_far(rel) / r.rank, 0.0))
@@ -353,7 +353,7 @@ def binary_g(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum(r.hits(rel) / np.log2(2 + above)) / r.relevant(rel)
 
 
-def _within_own(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
+def _relevant_within_depth(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
     """Relevant documents down to a rank that differs from topic to topic."""
     if not r.averaged:
         return r.sum(r.hits(rel) & (r.rank <= deepest))

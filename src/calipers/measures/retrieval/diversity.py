@@ -51,7 +51,7 @@ def alpha_dcg(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5)
     It is divided by what k documents relevant to all S subtopics would get, whether there are such
     documents or not.
     """
-    return _of_most(g, cutoff, rel, alpha, _logarithmic)
+    return _normalize_by_maximum(g, cutoff, rel, alpha, _log_discount)
 
 
 @against_ideal("alpha-nDCG", aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"), reference=CLARKE)
@@ -59,7 +59,7 @@ def alpha_ndcg(
     g: GroupedRankings, cutoff: int | None = None, rel: int = 1, alpha: float = 0.5
 ) -> FloatArray:
     """Novelty-biased nDCG: alpha-DCG over that of the greedy ideal list, both cut at k."""
-    return _of_ideal(g, cutoff, rel, alpha, _logarithmic)
+    return _normalize_by_ideal(g, cutoff, rel, alpha, _log_discount)
 
 
 @diverse("ERR-IA", aliases=("ERR_IA",), reference="Chapelle et al. 2009")
@@ -71,7 +71,7 @@ def err_ia(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) ->
     by what k documents relevant to all S subtopics would get, whether there are such documents or
     not.
     """
-    return _of_most(g, cutoff, rel, alpha, _reciprocal)
+    return _normalize_by_maximum(g, cutoff, rel, alpha, _reciprocal_discount)
 
 
 @against_ideal("nERR-IA", aliases=("nERR_IA",), reference="ndeval, after Chapelle et al. 2009")
@@ -80,7 +80,7 @@ def nerr_ia(
 ) -> FloatArray:
     """Normalised intent-aware expected reciprocal rank: ERR-IA over that of the greedy ideal list,
     both cut at k."""
-    return _of_ideal(g, cutoff, rel, alpha, _reciprocal)
+    return _normalize_by_ideal(g, cutoff, rel, alpha, _reciprocal_discount)
 
 
 @diverse("NRBP", reference="Clarke, Kolla and Vechtomova 2009")
@@ -91,7 +91,7 @@ def nrbp(g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float =
     β, the ``patience``, is the probability of going on to the next document.
     """
     subtopics = g.groups_with_relevant(rel)
-    total = _gain(g, None, rel, alpha, partial(_geometric, patience))
+    total = _gain(g, None, rel, alpha, partial(_geometric_discount, patience))
     return (1 - (1 - alpha) * patience) * total / subtopics
 
 
@@ -100,7 +100,7 @@ def nnrbp(
     g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float = 0.5
 ) -> FloatArray:
     """Normalised novelty- and rank-biased precision: NRBP over that of the greedy ideal list."""
-    return _of_ideal(g, None, rel, alpha, partial(_geometric, patience))
+    return _normalize_by_ideal(g, None, rel, alpha, partial(_geometric_discount, patience))
 
 
 @diverse("P-IA", aliases=("P_IA",), reference="Clarke, Craswell and Soboroff 2009")
@@ -163,7 +163,7 @@ def _gain(
     return found.sum((1.0 - alpha) ** found.met * discount(found.rank))
 
 
-def _of_most(
+def _normalize_by_maximum(
     g: GroupedRankings, cutoff: int, rel: int, alpha: float, discount: Discount
 ) -> FloatArray:
     ranks = np.arange(1, cutoff + 1)
@@ -171,14 +171,14 @@ def _of_most(
     return _gain(g, cutoff, rel, alpha, discount) / (g.groups_with_relevant(rel) * most)
 
 
-def _of_ideal(
+def _normalize_by_ideal(
     g: GroupedRankings, cutoff: int | None, rel: int, alpha: float, discount: Discount
 ) -> FloatArray:
-    best = replace(g, rank=_greedy(g, cutoff, rel, alpha))
+    best = replace(g, rank=_greedy_ideal_ranks(g, cutoff, rel, alpha))
     return _gain(g, cutoff, rel, alpha, discount) / _gain(best, cutoff, rel, alpha, discount)
 
 
-def _greedy(g: GroupedRankings, cutoff: int | None, rel: int, alpha: float) -> IntArray:
+def _greedy_ideal_ranks(g: GroupedRankings, cutoff: int | None, rel: int, alpha: float) -> IntArray:
     """The rank of each judged document in the ideal list, 0 beyond the cutoff."""
     rank = np.zeros(len(g.rank), np.int64)
     relevant = g.level >= rel
@@ -199,13 +199,13 @@ def _greedy(g: GroupedRankings, cutoff: int | None, rel: int, alpha: float) -> I
     return rank
 
 
-def _logarithmic(rank: IntArray) -> FloatArray:
+def _log_discount(rank: IntArray) -> FloatArray:
     return 1 / np.log2(rank + 1)
 
 
-def _reciprocal(rank: IntArray) -> FloatArray:
+def _reciprocal_discount(rank: IntArray) -> FloatArray:
     return 1 / rank
 
 
-def _geometric(patience: float, rank: IntArray) -> FloatArray:
+def _geometric_discount(patience: float, rank: IntArray) -> FloatArray:
     return np.asarray(patience ** (rank - 1.0), np.float64)

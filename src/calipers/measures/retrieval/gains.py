@@ -25,7 +25,7 @@ JARVELIN = "Järvelin and Kekäläinen 2002; Burges et al. 2005"
 
 def _no_gain(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Where no judged document has a positive gain."""
-    gained = gain_of(r.judged_grade, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
+    gained = grade_gain(r.judged_grade, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
     return r.ideal(gained).length == 0
 
 
@@ -48,7 +48,7 @@ def cumulative_gain(
     r: JudgedRankings, cutoff: int | None = None, gains: Gains = None
 ) -> FloatArray:
     """Cumulative gain: the sum of the gains of the first k documents."""
-    r, gain = with_gains(r, gains)
+    r, gain = add_gains(r, gains)
     return r.sum(gain * r.at_rank(lambda rank: cutoff_mask(rank, cutoff)))
 
 
@@ -79,8 +79,8 @@ def dcg(
     with b given as ``base``. ``gains`` gives grades other gains; grades below ``min_grade`` gain
     nothing.
     """
-    r, gain = with_gains(r, gains, dcg, min_grade)
-    return r.sum(gain * r.at_rank(lambda rank: discount_of(rank, cutoff, dcg, base)))
+    r, gain = add_gains(r, gains, dcg, min_grade)
+    return r.sum(gain * r.at_rank(lambda rank: rank_discount(rank, cutoff, dcg, base)))
 
 
 @unbounded("IDCG", aliases=("ideal_dcg",), higher_is_better=None, ties="none", reference=JARVELIN)
@@ -94,25 +94,25 @@ def ideal_dcg(
 ) -> FloatArray:
     """Ideal DCG: that of the ideal list, which holds all judged documents of the topic with a
     positive gain, best first."""
-    best = r.ideal(gain_of(r.judged_grade, gains, dcg, min_grade))
-    return best.sum(best.gain * discount_of(best.rank, cutoff, dcg, base))
+    best = r.ideal(grade_gain(r.judged_grade, gains, dcg, min_grade))
+    return best.sum(best.gain * rank_discount(best.rank, cutoff, dcg, base))
 
 
 _dcg = dcg
 
 
-def _none_found(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+def _empty_ideal_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
     """Where the ideal list of what was retrieved is empty, and that of all judged is not."""
     if p["ideal"] != "retrieved":
         return np.zeros(len(r), bool)
-    full, gain = with_gains(r, p["gains"], p["dcg"], p["min_grade"])
+    full, gain = add_gains(r, p["gains"], p["dcg"], p["min_grade"])
     return (full.sum(gain > 0) == 0) & ~_no_gain(r, p)
 
 
 @of_gain(
     "nDCG",
     aliases=("ndcg_cut", "ndcg_score", "normalised_dcg", "normalized_dcg"),
-    undefined={**NO_GAIN, "nothing_found": _none_found},
+    undefined={**NO_GAIN, "nothing_found": _empty_ideal_mask},
     ties="linear",
     reference=JARVELIN,
 )
@@ -133,10 +133,10 @@ def ndcg(
     """
     gained = _dcg(r, cutoff, dcg, gains, min_grade, base)
     if ideal == "retrieved":
-        full, gain = with_gains(r, gains, dcg, min_grade)
+        full, gain = add_gains(r, gains, dcg, min_grade)
         sorted_gain = np.maximum(gain[np.lexsort((-gain, full.topic))], 0)
         place = np.arange(len(gain)) - full.offsets[full.topic] + 1
-        best = full.sum(sorted_gain * discount_of(place, cutoff, dcg, base))
+        best = full.sum(sorted_gain * rank_discount(place, cutoff, dcg, base))
         return gained / best
     depth = None if ideal == "uncut" else cutoff
     return gained / ideal_dcg(r, depth, dcg, gains, min_grade, base)
@@ -159,8 +159,8 @@ def scaled_dcg(r: JudgedRankings, cutoff: int, max_grade: int = 1) -> FloatArray
 def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the documents with a gain: for each one retrieved, nDCG at its rank, for
     each other one that of the whole ranking; trec_eval's ``ndcg_rel``."""
-    r, gain = with_gains(r, gains)
-    best = r.ideal(gain_of(r.judged_grade, gains))
+    r, gain = add_gains(r, gains)
+    best = r.ideal(grade_gain(r.judged_grade, gains))
     ideal = best.gain / np.log2(best.rank + 1)
     gained = gain / np.log2(r.rank + 1)
     here = r.so_far(gained) / best.sum_to(ideal, r.topic, r.rank)
@@ -174,8 +174,8 @@ def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks where the gain of the ideal list falls: the last rank of each of
     its gains, and the end of the ranking where that is two or more ranks behind the ideal list;
     trec_eval's ``Rndcg``."""
-    r, gain = with_gains(r, gains)
-    best = r.ideal(gain_of(r.judged_grade, gains))
+    r, gain = add_gains(r, gains)
+    best = r.ideal(grade_gain(r.judged_grade, gains))
     ideal = best.gain / np.log2(best.rank + 1)
     topic = np.repeat(np.arange(len(r)), best.length)
     last = np.ones(len(topic), bool)
@@ -197,8 +197,8 @@ def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     S is the gain of the ranking down to the document and with it, C that of the ideal list, each of
     whose ranks counts at least 1; trec_eval's measure between AP and nDCG.
     """
-    r, gain = with_gains(r, gains)
-    best = r.ideal(gain_of(r.judged_grade, gains))
+    r, gain = add_gains(r, gains)
+    best = r.ideal(grade_gain(r.judged_grade, gains))
     listed = best.sum_to(np.maximum(best.gain, 1), r.topic, r.rank)
     cost = listed + np.maximum(r.rank - best.length[r.topic], 0)
     # What gains nothing adds nothing, also where other gains leave no discount.
@@ -212,7 +212,7 @@ def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     aliases=("Q-measure",),
     undefined={
         "no_gain": lambda r, p: (
-            r.ideal(np.maximum(gain_of(r.judged_grade, p["gains"]), 0)).length == 0
+            r.ideal(np.maximum(grade_gain(r.judged_grade, p["gains"]), 0)).length == 0
         )
     },
     reference="Sakai 2007",
@@ -227,9 +227,9 @@ def q_measure(
     ideal list; R is the number of judged documents with a gain. β = 0 makes it AP, β = ∞ takes
     gains alone. Cut at k, the sum is divided by min(k, R).
     """
-    r, gain = with_gains(r, gains)
+    r, gain = add_gains(r, gains)
     gain = np.maximum(gain, 0)
-    best = r.ideal(np.maximum(gain_of(r.judged_grade, gains), 0))
+    best = r.ideal(np.maximum(grade_gain(r.judged_grade, gains), 0))
     count = 1 / (1 + beta)
     blended = count * r.so_far(gain > 0) + (1 - count) * r.so_far(gain)
     most = count * r.rank + (1 - count) * best.sum_to(best.gain, r.topic, r.rank)
@@ -238,7 +238,7 @@ def q_measure(
     return r.sum(np.where(counted, blended / most, 0.0)) / length
 
 
-def gain_of(
+def grade_gain(
     grade: IntArray, gains: Gains = None, dcg: str = "log2", min_grade: int | None = None
 ) -> FloatArray:
     """The gain of each grade."""
@@ -251,17 +251,17 @@ def gain_of(
     return gain if min_grade is None else np.where(grade >= min_grade, gain, 0.0)
 
 
-def with_gains(
+def add_gains(
     r: JudgedRankings, gains: Gains, dcg: str = "log2", min_grade: int | None = None
 ) -> tuple[JudgedRankings, FloatArray]:
     """The rankings, and the gain of each document in them; all documents are in them where the
     unjudged ones have a gain too."""
     if any(level < 0 for level, _ in gains or ()):
         r = r.with_unjudged()
-    return r, gain_of(r.grade, gains, dcg, min_grade)
+    return r, grade_gain(r.grade, gains, dcg, min_grade)
 
 
-def discount_of(rank: IntArray, cutoff: int | None, dcg: str, base: float) -> FloatArray:
+def rank_discount(rank: IntArray, cutoff: int | None, dcg: str, base: float) -> FloatArray:
     """The discount of each rank, 0 beyond the cutoff."""
     kept = cutoff_mask(rank, cutoff)
     if dcg == "log-base":

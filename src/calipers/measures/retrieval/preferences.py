@@ -64,58 +64,58 @@ def number_respected_retrieved(g: GroupedRankings) -> FloatArray:
 @share("prefs-simp", aliases=("prefs_simp",))
 def respected(g: GroupedRankings) -> FloatArray:
     """Share of preferences respected: of all groups of the topic together."""
-    return _of_all(g, ALL)
+    return _pooled_ratio(g, ALL)
 
 
 @share("prefs-simp-ret", aliases=("prefs_simp_ret",))
 def respected_retrieved(g: GroupedRankings) -> FloatArray:
     """Share of preferences between retrieved documents respected: of all groups of the topic
     together."""
-    return _of_all(g, BOTH)
+    return _pooled_ratio(g, BOTH)
 
 
 @share("prefs-simp-imp", aliases=("prefs_simp_imp",))
 def respected_implied(g: GroupedRankings) -> FloatArray:
     """Share of preferences with a retrieved document respected: of all groups of the topic
     together."""
-    return _of_all(g, ONE)
+    return _pooled_ratio(g, ONE)
 
 
 @share("prefs-pair", aliases=("prefs_pair",))
 def respected_by_pair(g: GroupedRankings) -> FloatArray:
     """Share of preferences respected, averaged over pairs of documents: of a pair on which groups
     disagree, the share of the groups that the ranking sides with."""
-    return _of_pairs(g, ALL)
+    return _pair_ratio(g, ALL)
 
 
 @share("prefs-pair-ret", aliases=("prefs_pair_ret",))
 def respected_by_pair_retrieved(g: GroupedRankings) -> FloatArray:
     """Share of preferences respected, averaged over pairs of retrieved documents."""
-    return _of_pairs(g, BOTH)
+    return _pair_ratio(g, BOTH)
 
 
 @share("prefs-pair-imp", aliases=("prefs_pair_imp",))
 def respected_by_pair_implied(g: GroupedRankings) -> FloatArray:
     """Share of preferences respected, averaged over pairs with a retrieved document."""
-    return _of_pairs(g, ONE)
+    return _pair_ratio(g, ONE)
 
 
 @share("prefs-avgjg", aliases=("prefs_avgjg",))
 def respected_by_group(g: GroupedRankings) -> FloatArray:
     """Share of preferences respected, averaged over groups: one without a preference counts 0."""
-    return _of_groups(g, ALL)
+    return _group_mean(g, ALL)
 
 
 @share("prefs-avgjg-ret", aliases=("prefs_avgjg_ret",))
 def respected_by_group_retrieved(g: GroupedRankings) -> FloatArray:
     """Share of preferences between retrieved documents respected, averaged over groups."""
-    return _of_groups(g, BOTH)
+    return _group_mean(g, BOTH)
 
 
 @share("prefs-avgjg-imp", aliases=("prefs_avgjg_imp",))
 def respected_by_group_implied(g: GroupedRankings) -> FloatArray:
     """Share of preferences with a retrieved document respected, averaged over groups."""
-    return _of_groups(g, ONE)
+    return _group_mean(g, ONE)
 
 
 @share(
@@ -134,7 +134,7 @@ def respected_of_equally_many(g: GroupedRankings) -> FloatArray:
     of trec_eval's that this measure repeats, since that is what its numbers mean. A topic scores 0
     if there is nothing to count in one of its groups.
     """
-    return _of_equal(g, g.preferences.equal)
+    return _balanced_group_mean(g, g.preferences.equal)
 
 
 @share(
@@ -155,7 +155,7 @@ def respected_of_equally_many_retrieved(g: GroupedRankings) -> FloatArray:
     missed by the relevant documents that were not retrieved, and of a group of several parts as
     many irrelevant documents are kept as it has relevant ones, retrieved or not.
     """
-    return _of_equal(g, g.preferences.equal_retrieved)
+    return _balanced_group_mean(g, g.preferences.equal_retrieved)
 
 
 def _total(g: GroupedRankings, counts: IntArray, columns: int) -> FloatArray:
@@ -166,23 +166,23 @@ def _ratio(met: npt.NDArray[Any], of: npt.NDArray[Any]) -> FloatArray:
     return np.where(of > 0, met / np.maximum(of, 1), 0.0)
 
 
-def _of_all(g: GroupedRankings, columns: int) -> FloatArray:
+def _pooled_ratio(g: GroupedRankings, columns: int) -> FloatArray:
     c = g.preferences
     return _ratio(_total(g, c.respected, columns), _total(g, c.possible, columns))
 
 
-def _of_pairs(g: GroupedRankings, columns: int) -> FloatArray:
+def _pair_ratio(g: GroupedRankings, columns: int) -> FloatArray:
     c = g.preferences
     return _ratio(c.pairs_respected[:, :columns].sum(axis=1), c.pairs[:, :columns].sum(axis=1))
 
 
-def _of_groups(g: GroupedRankings, columns: int) -> FloatArray:
+def _group_mean(g: GroupedRankings, columns: int) -> FloatArray:
     c = g.preferences
     shares = _ratio(c.respected[:, :columns].sum(axis=1), c.possible[:, :columns].sum(axis=1))
     return g.sum_of_groups(shares) / np.maximum(np.diff(g.groups), 1)
 
 
-def _of_equal(g: GroupedRankings, counts: IntArray) -> FloatArray:
+def _balanced_group_mean(g: GroupedRankings, counts: IntArray) -> FloatArray:
     empty = g.sum_of_groups(counts[:, 1] == 0) > 0
     shares = g.sum_of_groups(_ratio(counts[:, 0], counts[:, 1]))
     return np.where(empty, 0.0, shares / np.maximum(np.diff(g.groups), 1))

@@ -124,10 +124,10 @@ def inferred_ndcg(s: SampledRankings, cutoff: int = 1000) -> FloatArray:
         np.bincount(found.group, values, groups) for values in (near, judged, gain)
     )
     dcg = s.sum_of_groups(pooled * gained / np.maximum(known, 1))
-    return dcg / _ideal(s, cutoff)
+    return dcg / _ideal_dcg(s, cutoff)
 
 
-def _ideal(s: SampledRankings, cutoff: int) -> FloatArray:
+def _ideal_dcg(s: SampledRankings, cutoff: int) -> FloatArray:
     """Per topic, the DCG of as many documents of each grade as there are estimated to be."""
     relevant = s.level > 0
     topic, grade = s.topic_of_judgment[relevant], s.level[relevant]

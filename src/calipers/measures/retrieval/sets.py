@@ -257,7 +257,7 @@ def _cells(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
     return np.where(c.tn[:, None] < 0, np.nan, cells)
 
 
-def _of_cells(cells: FloatArray) -> FloatArray:
+def _correlation_from_cells(cells: FloatArray) -> FloatArray:
     tp, fp, fn, tn = np.moveaxis(cells, -1, 0)
     return _correlation(ConfusionMatrix.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
@@ -363,7 +363,7 @@ def micro_set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 
 def _weight_of_f(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
-    share = counts.alpha_of(p["beta"], p["alpha"])
+    share = counts.precision_weight(p["beta"], p["alpha"])
     return np.asarray(share * r.retrieved + (1 - share) * r.relevant(p["rel"]))
 
 
@@ -405,7 +405,7 @@ def micro_set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
     perfect=1.0,
     undefined=OF_CORRELATION,
     weight=_cells,
-    pooled=_of_cells,
+    pooled=_correlation_from_cells,
     ties="none",
 )
 def micro_set_matthews_correlation(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:

@@ -12,8 +12,8 @@ from calipers.measures.retrieval.gains import (
     ABOVE_SCALE,
     NO_GAIN,
     Gains,
-    gain_of,
-    with_gains,
+    add_gains,
+    grade_gain,
 )
 from calipers.measures.retrieval.traits import ranking
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
@@ -52,9 +52,9 @@ def rank_biased_precision(
     trec_eval means it.
     """
     if gain in ("binary", "scale"):
-        gained = _scaled(r, rel, gain, max_grade)
+        gained = _scale_gains(r, rel, gain, max_grade)
     else:
-        r, gained = with_gains(r, gains)
+        r, gained = add_gains(r, gains)
         if gain == "topic-max":
             low, high = _gain_range(r, gains)
             stretch = (low < 0) | (high > 1)
@@ -114,7 +114,7 @@ def expected_reciprocal_rank_over_ties(
     choices of j of them, of the product of their chances to be passed: an elementary symmetric
     polynomial over its number of terms.
     """
-    passed = 1 - _stops(gain_of(r.grade), max_grade)
+    passed = 1 - _stop_probability(grade_gain(r.grade), max_grade)
     out = np.zeros(len(r))
     for topic, (first, last) in enumerate(pairwise(r.offsets)):
         survive = 1.0
@@ -154,7 +154,7 @@ def expected_reciprocal_rank(
     higher one is undefined. Of classifiers ERR is the error rate, which is SetErrorRate of
     retrieved sets.
     """
-    return _satisfied(r, gain_of(r.grade), cutoff, max_grade)
+    return _expected_reciprocal_rank(r, grade_gain(r.grade), cutoff, max_grade)
 
 
 @ranking(
@@ -169,8 +169,8 @@ def normalised_expected_reciprocal_rank(
 ) -> FloatArray:
     """Normalised expected reciprocal rank: ERR over that of the ideal list, which holds all judged
     documents, best grade first."""
-    best = r.ideal(gain_of(r.judged_grade))
-    most = _satisfied(best, best.gain, cutoff, max_grade)
+    best = r.ideal(grade_gain(r.judged_grade))
+    most = _expected_reciprocal_rank(best, best.gain, cutoff, max_grade)
     return expected_reciprocal_rank(r, cutoff, max_grade) / most
 
 
@@ -196,7 +196,7 @@ def inst(
         looked = np.cumprod(np.concatenate([np.ones((len(on), 1)), on[:, :-1]], axis=1), axis=1)
         return np.asarray((looked * gains).sum(axis=1) / looked.sum(axis=1))
 
-    return _dense(r, _scaled(r, rel, gain, max_grade), cutoff, value)
+    return _apply_dense(r, _scale_gains(r, rel, gain, max_grade), cutoff, value)
 
 
 @ranking(
@@ -218,7 +218,7 @@ def bejeweled_player_model(
 
     Gains are those of RBP.
     """
-    gained = _scaled(r, rel, gain, max_grade)
+    gained = _scale_gains(r, rel, gain, max_grade)
     so_far = r.so_far(gained)
     reached = (so_far >= T - 1e-9) & (so_far - gained < T - 1e-9) & (r.rank <= cutoff)
     stop = np.where(r.sum(reached) > 0, r.sum(np.where(reached, r.rank, 0)), cutoff)
@@ -244,28 +244,28 @@ def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray
     return low, high
 
 
-def _scaled(r: JudgedRankings, rel: int, gain: str, max_grade: int) -> FloatArray:
+def _scale_gains(r: JudgedRankings, rel: int, gain: str, max_grade: int) -> FloatArray:
     """The gain of each document, from 0 to 1."""
     if gain == "binary":
         return (r.grade >= rel).astype(np.float64)
-    return gain_of(r.grade) / max_grade
+    return grade_gain(r.grade) / max_grade
 
 
-def _stops(gain: FloatArray, max_grade: int) -> FloatArray:
+def _stop_probability(gain: FloatArray, max_grade: int) -> FloatArray:
     """The probability that a document satisfies its reader."""
     return (np.exp2(gain) - 1) / 2.0**max_grade
 
 
-def _satisfied(
+def _expected_reciprocal_rank(
     r: JudgedRankings | IdealRankings, gain: FloatArray, cutoff: int | None, max_grade: int
 ) -> FloatArray:
     """The expected reciprocal rank at which a reader is satisfied."""
-    stops = _stops(gain, max_grade)
+    stops = _stop_probability(gain, max_grade)
     left = running_product(1 - stops, r.offsets) / (1 - stops)
     return r.sum(stops * left * cutoff_mask(r.rank, cutoff) / r.rank)
 
 
-def _dense(
+def _apply_dense(
     r: JudgedRankings,
     gained: FloatArray,
     depth: int,

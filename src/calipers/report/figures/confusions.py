@@ -71,10 +71,10 @@ def heat_map(confusion: ConfusionBase, orientation: str = ORIENTATIONS[0]) -> Sp
         ("shares", "proportion of the true class"),
         ("ofPrediction", "proportion of the predicted class"),
     )  # fmt: skip
-    return shaded(_data(confusion, names), (down, names), (across, names), tips)
+    return shade_cells(_data(confusion, names), (down, names), (across, names), tips)
 
 
-def shaded(
+def shade_cells(
     cells: Sequence[Spec],
     down: tuple[str, Sequence[str]],
     across: tuple[str, Sequence[str]],
@@ -95,14 +95,16 @@ def shaded(
     shades = {"domain": [0, 1], "range": ["#0072B21A", vega.PALETTE[0]]}
     legend = {"format": form, "gradientLength": 160}
     layers = [
-        vega.drawn("rect", color=vega.quantity("share", title=None, scale=shades, legend=legend))
+        vega.mark_layer(
+            "rect", color=vega.quantity("share", title=None, scale=shades, legend=legend)
+        )
     ]
     if most <= WRITTEN:
         on_dark = {"condition": {"test": "datum.share > 0.55", "value": "white"}}
         ink = {**on_dark, "value": "currentColor"}
         mark = {"type": "text", "fontSize": 12}
-        layers.append(vega.drawn(mark, text=vega.nominal("count"), color=ink))
-    return vega.whole(
+        layers.append(vega.mark_layer(mark, text=vega.nominal("count"), color=ink))
+    return vega.assemble_spec(
         width={"step": step},
         height={"step": step},
         datasets={"cells": cells},

@@ -33,7 +33,7 @@ def curve_chart(
     belong to one system and differ in their class, or, ``by_measure``, in their measure are named
     by that. Where ``x_is_threshold`` the pointer shows it once.
     """
-    by, order = _told_apart(curves, systems, by_measure=by_measure)
+    by, order = _legend_labels(curves, systems, by_measure=by_measure)
     names = unique_labels(order, vega.LABEL)
     shown = list(names.values())
     x, y = _axes(curves, by_measure=by_measure)
@@ -69,9 +69,9 @@ def curve_chart(
         layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
     if plane.is_plane(curves):
         layers += plane.layers(curves, lambda c: names[by(c)], x, y, hue, (_WIDTH, _HEIGHT))
-    tips = _tips(curves[0], by_measure=by_measure, x_is_threshold=x_is_threshold)
+    tips = _tooltip(curves[0], by_measure=by_measure, x_is_threshold=x_is_threshold)
     layers.append(_hover_layer(x, y, hue, tips))
-    return vega.whole(width=_WIDTH, height=_HEIGHT, datasets={_LINE: line}, layer=layers)
+    return vega.assemble_spec(width=_WIDTH, height=_HEIGHT, datasets={_LINE: line}, layer=layers)
 
 
 def is_point(curve: Curve) -> bool:
@@ -92,7 +92,7 @@ def has_chance(curves: Sequence[Curve]) -> bool:
 _LINE = "line"
 
 
-def _told_apart(
+def _legend_labels(
     curves: Sequence[Curve], systems: Sequence[str], *, by_measure: bool
 ) -> tuple[Callable[[Curve], str], list[str]]:
     """What each curve is called in a legend, and the names in the order of their colours."""
@@ -108,7 +108,7 @@ def _told_apart(
 def _line_data(curve: Curve, name: str) -> list[Spec]:
     """A point a row; a row without a value breaks the line."""
     rows = []
-    for place, (x, y) in enumerate(zip(*_drawn(curve), strict=True)):
+    for place, (x, y) in enumerate(zip(*_drawing_points(curve), strict=True)):
         if not math.isfinite(x):
             continue
         shown = math.isfinite(y) and not y < curve.bottom
@@ -121,7 +121,7 @@ def _line_data(curve: Curve, name: str) -> list[Spec]:
     return rows
 
 
-def _drawn(curve: Curve) -> tuple[Iterable[float], Iterable[float]]:
+def _drawing_points(curve: Curve) -> tuple[Iterable[float], Iterable[float]]:
     """The points in the units of the drawing; a rate that has no place there is NaN."""
     if curve.scale != "deviate":
         return curve.x.tolist(), curve.y.tolist()
@@ -221,7 +221,7 @@ def _chance_layer(curves: Sequence[Curve], x: Spec, y: Spec) -> Spec:
             {"x": json_number(a), "y": json_number(b), "x2": json_number(c), "y2": json_number(d)}
         )
     return vega.layer(
-        data, vega.rule(strokeDash=[3, 3], opacity=0.55), x=x, y=y, **vega.to("x2", "y2")
+        data, vega.rule(strokeDash=[3, 3], opacity=0.55), x=x, y=y, **vega.end_channels("x2", "y2")
     )
 
 
@@ -248,7 +248,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
             tops[name] = max(points, key=itemgetter(1, 0))
     mark = {"type": "line", "strokeWidth": 1, "strokeDash": [2, 3], "color": "currentColor",
             "opacity": 0.7}  # fmt: skip
-    layers = [vega.layer(data, mark, x=unsorted(x), y=y, detail=vega.nominal("line"))]
+    layers = [vega.layer(data, mark, x=keep_data_order(x), y=y, detail=vega.nominal("line"))]
     for left in (True, False):
         named = [
             {"x": json_number(a, 4), "y": json_number(b, 4), "name": escape_unprintable(name)}
@@ -266,7 +266,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
 _OWN = "threshold in use"
 
 
-def unsorted(x: Spec) -> Spec:
+def keep_data_order(x: Spec) -> Spec:
     """The axis of a line whose points are joined in the order of the data."""
     return {**x, "sort": None}
 
@@ -277,7 +277,7 @@ _MOST_DOTS = 25
 
 def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curves: Sequence[Curve]) -> Spec:
     curve, few = curves[0], max(map(len, curves)) <= _MOST_DOTS
-    encoding = {"x": unsorted(x), "y": y, "color": hue, "strokeDash": dash}
+    encoding = {"x": keep_data_order(x), "y": y, "color": hue, "strokeDash": dash}
     mark: Spec = {"type": "line", "strokeWidth": 2, "strokeJoin": "round"}
     if curve.shape == "step":
         mark["interpolate"] = "step-before"
@@ -326,7 +326,7 @@ def _hover_layer(x: Spec, y: Spec, hue: Spec, tips: str) -> Spec:
     }
 
 
-def _tips(curve: Curve, *, by_measure: bool, x_is_threshold: bool) -> str:
+def _tooltip(curve: Curve, *, by_measure: bool, x_is_threshold: bool) -> str:
     """The tooltip of a curve as an expression.
 
     Written out because Vega-Lite 6.4 shows ``undefined`` for text in the tooltip of the nearest

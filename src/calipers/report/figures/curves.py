@@ -18,7 +18,7 @@ from calipers.report.figures.vega import Spec, sample_evenly
 from calipers.report.grouping import group_by
 from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
 from calipers.report.wide import is_ranked, order_systems, primary_measure
-from calipers.results import Curve, Evaluation, kinds_in, of_kinds
+from calipers.results import Curve, Evaluation, curve_kinds, select_kinds
 from calipers.results.name_lookup import match_case_insensitive
 
 #: Of more systems those that lead are drawn.
@@ -34,7 +34,7 @@ _POINTS_ONLY = "Predicted labels in the ROC plane"
 SOURCES = ("scores", "probabilities", "numbers", "quantiles", "rankings", "clusters")
 
 
-def _once(_: Any) -> Sequence[Mapping[str, Any]]:
+def _single_facet(_: Any) -> Sequence[Mapping[str, Any]]:
     return ({},)
 
 
@@ -97,7 +97,7 @@ class CurveChart(ChartDefinition):
 
     of: str = ""
     curve: Callable[..., Curve] | None = None
-    variants: Callable[[Any], Sequence[Mapping[str, Any]]] = _once
+    variants: Callable[[Any], Sequence[Mapping[str, Any]]] = _single_facet
     plan: Callable[[Sequence[Any]], Iterable[Any]] | None = None
     draw: Callable[[Sequence[Curve], Sequence[str]], Spec] | None = None
     table: Callable[[Sequence[Curve]], Numbers] | None = None
@@ -137,13 +137,13 @@ class CurveChart(ChartDefinition):
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
         """Its figures of an evaluation, each as soon as its curves are computed."""
-        if self.part_of or self.name not in kinds_in(evaluation.curves):
+        if self.part_of or self.name not in curve_kinds(evaluation.curves):
             return
         # Curves of measures and of classes share a chart by system, others by kind.
-        drawn = (c for c in of_kinds(evaluation.curves, {self.name}) if len(c.x))
+        drawn = (c for c in select_kinds(evaluation.curves, {self.name}) if len(c.x))
         groups = group_by(drawn, lambda c: c.system if c.series or self.by_measure else "")
         for system, curves in groups.items():
-            shown, of = leading(evaluation, curves) if not system else (curves, "")
+            shown, of = leading_curves(evaluation, curves) if not system else (curves, "")
             figure = self.figure(shown, evaluation.systems, system)
             yield replace(figure, caption=f"{of}{figure.caption}")
 
@@ -175,7 +175,7 @@ class CurveChart(ChartDefinition):
         """Curves as lines with their bands; histograms as steps."""
         if curves[0].shape == "bars" and self.draw is None:
             names = unique_labels([c.series or c.system for c in curves], vega.LABEL)
-            return vega.whole(**histograms.panel(curves, names, 260, legend=True))
+            return vega.assemble_spec(**histograms.panel(curves, names, 260, legend=True))
         return curve_chart(
             curves, systems, by_measure=self.by_measure, x_is_threshold=self.x_is_threshold
         )
@@ -195,7 +195,7 @@ class CurveChart(ChartDefinition):
                 f"Paler: {level} simultaneous band ({shorten_name(first.wide_method)}), which is "
                 "conservative."
             )
-        parts += _points_said([c for c in curves if is_point(c)], len(curves), level)
+        parts += _points_caption([c for c in curves if is_point(c)], len(curves), level)
         parts += plane.caption(curves) if plane.is_plane(curves) else []
         if has_chance(curves):
             parts.append("Dashed: chance.")
@@ -248,7 +248,7 @@ def curve_charts(of: Collection[str] = SOURCES) -> list[CurveChart]:
     return [chart for chart in charts if isinstance(chart, CurveChart) and chart.of in of]
 
 
-def chart_of(kind: str) -> CurveChart:
+def get_chart(kind: str) -> CurveChart:
     """The chart of a kind of curves; a plain one where that is not known, as of a result that
     another version wrote."""
     found = CHARTS.get(match_case_insensitive(kind, CHARTS) or "")
@@ -264,7 +264,7 @@ def drawn_within(curves: Sequence[Curve]) -> list[str]:
     return [said] if tolerance > 0 else []
 
 
-def leading(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[Curve], str]:
+def leading_curves(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[Curve], str]:
     """The curves of the systems that lead, where more than can be told apart would share a chart;
     and whose they are."""
     if len(curves) <= MOST_CURVES or not is_ranked(evaluation):
@@ -275,7 +275,7 @@ def leading(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[C
     return [c for c in curves if c.system in leading], of
 
 
-def _points_said(points: Sequence[Curve], of: int, level: str) -> Iterator[str]:
+def _points_caption(points: Sequence[Curve], of: int, level: str) -> Iterator[str]:
     """What has to be known to read the points of systems that predict labels."""
     if not points:
         return

@@ -27,12 +27,12 @@ MOST_DRAWN = 100
 _HEAD = ("measure", "systems", "difference", "interval", "p", "verdict")
 
 
-def by_measure(differences: Iterable[Difference]) -> dict[str, list[Difference]]:
+def group_by_measure(differences: Iterable[Difference]) -> dict[str, list[Difference]]:
     """The differences of each measure."""
     return group_by(differences, lambda d: d.measure)
 
 
-def fitting(of: Mapping[str, list[Difference]]) -> list[tuple[str, list[Difference]]]:
+def select_fitting(of: Mapping[str, list[Difference]]) -> list[tuple[str, list[Difference]]]:
     """The differences by measure, as many measures as there is room for."""
     sizes = accumulate(map(len, of.values()))
     return [item for item, size in zip(of.items(), sizes, strict=True) if size <= MOST_DRAWN]
@@ -42,13 +42,13 @@ def difference_figures(
     comparison: Comparison, definitions: Sequence[Definition]
 ) -> Iterator[Figure]:
     """The intervals, in one chart where they are few; those with margins by measure."""
-    of = by_measure(d for d in comparison if math.isfinite(d.value))
+    of = group_by_measure(d for d in comparison if math.isfinite(d.value))
     plain = [d for own in of.values() for d in own if math.isnan(d.margin)]
     if 0 < len(plain) <= MOST_DIFFERENCES:
         together = replace(comparison, differences=tuple(plain))
         yield _around_zero(together, definitions, "Differences")
         of = {m: own for m, own in of.items() if math.isfinite(own[0].margin)}
-    shown = fitting({m: own for m, own in of.items() if len(own) <= MOST_DIFFERENCES})
+    shown = select_fitting({m: own for m, own in of.items() if len(own) <= MOST_DIFFERENCES})
     for measure, own in shown:
         part = replace(comparison, differences=tuple(own))
         title = f"Differences: {shorten_name(measure)}"
@@ -88,7 +88,7 @@ def differences_chart(comparison: Comparison, definitions: Iterable[Definition] 
     defined = [d for d in comparison if math.isfinite(d.value)]
     rows = _row_labels(comparison)
     panels = _panels(defined, {d.measure: d for d in definitions})
-    made = vega.whole(vconcat=[_panel(panel, rows) for panel in panels])
+    made = vega.assemble_spec(vconcat=[_panel(panel, rows) for panel in panels])
     # Names as long as these may well be wider in the reader's font.
     longest = max((len(row) for row in rows.values()), default=0)
     return {**made, "padding": {**made["padding"], "left": 16 + longest}}
@@ -125,7 +125,7 @@ def _panel(panel: list[Difference], rows: Mapping[tuple[str, str, str], str]) ->
     # A hollow dot is filled with nothing, so the whisker shows through; that is fine at this size.
     fill = {**told, "value": "none"}
     title = vega.direction(panel[0].higher_is_better)
-    x = vega.quantity("low", title=title, axis={"tickCount": 4}, scale=vega.room(data, 0.0))
+    x = vega.quantity("low", title=title, axis={"tickCount": 4}, scale=vega.padded_scale(data, 0.0))
     zero = vega.rule(strokeDash=[3, 3], opacity=0.6)
     whisker = {"type": "rule", "strokeWidth": 2}
     tips = vega.tooltip(("row", "difference of"), ("text", "difference"), ("p", "p"),
@@ -136,12 +136,12 @@ def _panel(panel: list[Difference], rows: Mapping[tuple[str, str, str], str]) ->
         "height": {"step": 26},
         "data": {"values": data},
         "layer": [
-            vega.drawn(zero, x={"datum": 0}),
+            vega.mark_layer(zero, x={"datum": 0}),
             {
                 "encoding": shared,
                 "layer": [
-                    vega.drawn(whisker, x=x, x2={"field": "high"}),
-                    vega.drawn(vega.dot(filled=False), x=vega.quantity("value"), fill=fill),
+                    vega.mark_layer(whisker, x=x, x2={"field": "high"}),
+                    vega.mark_layer(vega.dot(filled=False), x=vega.quantity("value"), fill=fill),
                 ],
             },
         ],
@@ -212,7 +212,7 @@ def margins_chart(differences: Mapping[str, Difference]) -> Spec:
         if d.value == d.value
     ]
     borders = [x for x in (-first.margin, first.margin) if math.isfinite(x)]
-    scale = vega.room(data, *borders, 0.0)
+    scale = vega.padded_scale(data, *borders, 0.0)
     title = vega.direction(first.higher_is_better)
     x = vega.quantity("low", title=title, axis={"tickCount": 5}, scale=scale)
     layers: list[Spec] = []
@@ -235,7 +235,7 @@ def margins_chart(differences: Mapping[str, Difference]) -> Spec:
         vega.layer(data, {"type": "rule", "strokeWidth": 2}, **shared, x=x, x2={"field": "high"}),
         vega.layer(data, vega.dot(filled=False), **shared, x=value, fill=inside),
     ]
-    return vega.whole(width=420, height={"step": 28}, layer=layers)
+    return vega.assemble_spec(width=420, height={"step": 28}, layer=layers)
 
 
 register_chart(ComparisonChart(name="differences", title="Differences", draw=difference_figures))

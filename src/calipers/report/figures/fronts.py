@@ -23,7 +23,7 @@ _WIDTH, _HEIGHT = 400, 320
 
 def front_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """A figure for each cost."""
-    drawn = [front for front in evaluation.fronts if any(map(_known, front))]
+    drawn = [front for front in evaluation.fronts if any(map(_is_finite, front))]
     for front in drawn:
         of = shorten_name(front.cost_measure)
         made = _figure(front)
@@ -32,19 +32,19 @@ def front_figures(evaluation: Evaluation) -> Iterator[Figure]:
         )
 
 
-def _known(row: ParetoRow) -> bool:
+def _is_finite(row: ParetoRow) -> bool:
     return math.isfinite(row.quality) and math.isfinite(row.cost)
 
 
 def _figure(front: ParetoFront) -> Figure:
     names = unique_labels((row.system for row in front), vega.LABEL)
-    cells = pareto_fronts.texts(front)
-    missing = [] if all(map(_known, front)) else ["Systems without a value are not plotted."]
+    cells = pareto_fronts.row_texts(front)
+    missing = [] if all(map(_is_finite, front)) else ["Systems without a value are not plotted."]
     said = (
         f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}. The line is "
         "the Pareto front: the best quality at each cost. Pale: dominated systems."
     )
-    whole = any(math.isnan(row.cost_low) for row in front if _known(row))
+    whole = any(math.isnan(row.cost_low) for row in front if _is_finite(row))
     bars = f"Bars: {numbers.format_percent(front.level)} intervals" + (
         "; costs without whiskers are constant or have no interval." if whole else "."
     )
@@ -58,7 +58,7 @@ def _figure(front: ParetoFront) -> Figure:
             *(shorten_name(front.cost_measure), "interval", "Pareto front"),
         ),
         rows=tuple(
-            (names[row.system], *cell, pareto_fronts.place(row))
+            (names[row.system], *cell, pareto_fronts.dominance_text(row))
             for row, cell in zip(front, cells, strict=True)
         ),
     )  # fmt: skip
@@ -67,10 +67,13 @@ def _figure(front: ParetoFront) -> Figure:
 def front_chart(front: ParetoFront) -> Spec:
     """The points, their intervals, and the front as a line of steps."""
     names = unique_labels((row.system for row in front), vega.LABEL)
-    cells = dict(zip((row.system for row in front), pareto_fronts.texts(front), strict=True))
-    shown = [row for row in front if _known(row)]
+    cells = dict(zip((row.system for row in front), pareto_fronts.row_texts(front), strict=True))
+    shown = [row for row in front if _is_finite(row)]
     log = _spans_decades(shown)
-    x_scale, y_scale = _scale(_ends(shown, "cost"), log=log), _scale(_ends(shown, "quality"))
+    x_scale, y_scale = (
+        _scale(_axis_values(shown, "cost"), log=log),
+        _scale(_axis_values(shown, "quality")),
+    )
     x_title = f"{shorten_name(front.cost_measure)}{', logarithmic' if log else ''} · ← better"
     y_title = (
         f"{shorten_name(front.measure)} · {'better →' if front.higher_is_better else '← better'}"
@@ -91,18 +94,18 @@ def front_chart(front: ParetoFront) -> Spec:
         {
             "data": {"values": rows},
             "layer": [
-                vega.drawn(whisker, **shared, x={**x, "field": "cost_low"}, y=y,
+                vega.mark_layer(whisker, **shared, x={**x, "field": "cost_low"}, y=y,
                            x2={"field": "cost_high"}),
-                vega.drawn(whisker, **shared, x=x, y={**y, "field": "quality_low"},
+                vega.mark_layer(whisker, **shared, x=x, y={**y, "field": "quality_low"},
                            y2={"field": "quality_high"}),
-                vega.drawn(vega.dot(filled=True), x=x, y=y, fill=told, opacity=pale,
+                vega.mark_layer(vega.dot(filled=True), x=x, y=y, fill=told, opacity=pale,
                            tooltip=tips),
             ],
         },
     ]  # fmt: skip
     if len(rows) <= MOST_NAMED:
-        layers += _named(rows, x, y, x_scale, y_scale)
-    return vega.whole(width=_WIDTH, height=_HEIGHT, layer=layers)
+        layers += _name_labels(rows, x, y, x_scale, y_scale)
+    return vega.assemble_spec(width=_WIDTH, height=_HEIGHT, layer=layers)
 
 
 def _spans_decades(rows: Sequence[ParetoRow]) -> bool:
@@ -110,7 +113,7 @@ def _spans_decades(rows: Sequence[ParetoRow]) -> bool:
     return min(costs) > 0 and max(costs) / min(costs) > 10**DECADES
 
 
-def _ends(rows: Sequence[ParetoRow], of: str) -> list[float]:
+def _axis_values(rows: Sequence[ParetoRow], of: str) -> list[float]:
     """All numbers of one axis."""
     ends = (getattr(row, f"{of}{end}") for row in rows for end in ("", "_low", "_high"))
     return [x for x in ends if math.isfinite(x)]
@@ -149,7 +152,7 @@ def _datum(row: ParetoRow, name: str, cell: Sequence[str], *, log: bool) -> Spec
         "front": row.on_front,
         "quality text": f"{cell[0]} {cell[1]}".strip(),
         "cost text": f"{cell[2]} {cell[3]}".strip(),
-        "place": pareto_fronts.place(row),
+        "place": pareto_fronts.dominance_text(row),
     }
 
 
@@ -166,17 +169,22 @@ def _line(rows: Sequence[Spec], x: Spec, y: Spec) -> Spec:
 # --- Names ----------------------------------------------------------------------------------------
 
 
-def _named(rows: Sequence[Spec], x: Spec, y: Spec, x_scale: Spec, y_scale: Spec) -> list[Spec]:
+def _name_labels(
+    rows: Sequence[Spec], x: Spec, y: Spec, x_scale: Spec, y_scale: Spec
+) -> list[Spec]:
     """The names beside the points."""
     at = [
-        (_place(row["cost"], x_scale) * _WIDTH, (1 - _place(row["quality"], y_scale)) * _HEIGHT)
+        (
+            _relative_position(row["cost"], x_scale) * _WIDTH,
+            (1 - _relative_position(row["quality"], y_scale)) * _HEIGHT,
+        )
         for row in rows
     ]
     pale = {"condition": {"test": "datum.front", "value": 1}, "value": 0.65}
     return vega.name_layers(rows, at, "system", (_WIDTH, _HEIGHT), x=x, y=y, opacity=pale)
 
 
-def _place(value: float, scale: Spec) -> float:
+def _relative_position(value: float, scale: Spec) -> float:
     """Where on an axis a value is, from 0 to 1."""
     low, high = scale["domain"]
     if scale.get("type") == "log":

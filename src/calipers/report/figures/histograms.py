@@ -10,14 +10,14 @@ from calipers.report.safe_names import escape_unprintable
 from calipers.results import Curve
 
 
-def under(upper: Spec, panels: Sequence[Spec]) -> Spec:
+def stack_panels(upper: Spec, panels: Sequence[Spec]) -> Spec:
     """A chart above panels that share its axis."""
     around = {key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")}
     for part in upper["layer"]:
         if "x" in part["encoding"]:
             part["encoding"]["x"] = {**part["encoding"]["x"], "title": None}
     apart = {"scale": {"color": "independent", "strokeDash": "independent"}}
-    made = vega.whole(spacing=8, vconcat=[upper, *panels], resolve=apart)
+    made = vega.assemble_spec(spacing=8, vconcat=[upper, *panels], resolve=apart)
     return {**around, **made, "padding": around["padding"]}
 
 

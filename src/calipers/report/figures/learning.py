@@ -57,7 +57,7 @@ def figure(of: LearningResult) -> Figure:
     points, y_title = _points(of)
     head, rows = learning.grid(of)
     kind = _KINDS[type(of)]
-    scale, floor = _scale(points, _matter(of))
+    scale, floor = _scale(points, _main_line(of))
     return Figure(
         title=learning.heading(of),
         kind=kind,
@@ -100,7 +100,7 @@ def _points(of: LearningResult) -> tuple[list[_PlottedPoint], str]:
     return made, shorten_name(of.measure)
 
 
-def _matter(of: LearningResult) -> str:
+def _main_line(of: LearningResult) -> str:
     """The line that has to be seen whole."""
     return "error" if isinstance(of, BiasVariance) else "validation"
 
@@ -140,7 +140,8 @@ def _axis(scale: Spec) -> Spec:
 
 def _caption(of: LearningResult, points: Sequence[_PlottedPoint], floor: float) -> Iterator[str]:
     if isinstance(of, ValidationCurve | BiasVariance) and of.parameter:
-        yield f"{learning.called(of.parameter)}, from the simplest model to the most capable."
+        parameter = learning.parameter_label(of.parameter)
+        yield f"{parameter}, from the simplest model to the most capable."
     level = numbers.format_percent(of.level)
     if any(p.estimate.has_interval for p in points):
         yield f"Shaded along the lines: {level} CIs."
@@ -178,21 +179,21 @@ def _spec(
     line = {"type": "line", "strokeWidth": 2.2}
     layers = [
         *_regions(of, x),
-        *_chosen(of, x),
+        *_selection_rule(of, x),
         {
             "data": {"values": rows},
             "layer": [
-                vega.drawn({"type": "area", "opacity": 0.16}, x=x, y={**y, "field": "low"},
+                vega.mark_layer({"type": "area", "opacity": 0.16}, x=x, y={**y, "field": "low"},
                            y2={"field": "high"}, color=hue),
-                vega.drawn(line, x=x, y=y, color=hue, strokeDash=dash),
-                vega.drawn(vega.dot(size=34), x=x, y=y, color=hue,
+                vega.mark_layer(line, x=x, y=y, color=hue, strokeDash=dash),
+                vega.mark_layer(vega.dot(size=34), x=x, y=y, color=hue,
                            tooltip=tips),
             ],
         },
-        *_tested(points, x, y, hue),
-        *_more(of, x, y, hue),
+        *_test_point(points, x, y, hue),
+        *_extrapolation(of, x, y, hue),
     ]  # fmt: skip
-    return vega.whole(width=_WIDTH, height=_HEIGHT, layer=layers)
+    return vega.assemble_spec(width=_WIDTH, height=_HEIGHT, layer=layers)
 
 
 def _datum(p: _PlottedPoint, floor: float) -> Spec:
@@ -210,7 +211,7 @@ def _x_title(of: LearningResult) -> str:
     if isinstance(of, LearningCurve):
         return "training rows"
     assert isinstance(of, ValidationCurve | BiasVariance)
-    return learning.called(of.parameter)
+    return learning.parameter_label(of.parameter)
 
 
 def _x(of: LearningResult) -> Spec:
@@ -246,7 +247,7 @@ def _regions(of: LearningResult, x: Spec) -> list[Spec]:
     return [vega.layer(marked, mark, x=x, fill=shade, opacity=visible)]
 
 
-def _chosen(of: LearningResult, x: Spec) -> list[Spec]:
+def _selection_rule(of: LearningResult, x: Spec) -> list[Spec]:
     if not isinstance(of, ValidationCurve):
         return []
     named = unique_labels([row.value for row in of], 12)
@@ -255,7 +256,7 @@ def _chosen(of: LearningResult, x: Spec) -> list[Spec]:
     return [vega.layer(all_there, vega.rule(strokeDash=[3, 4]), x=x, opacity=shown)]
 
 
-def _tested(points: Sequence[_PlottedPoint], x: Spec, y: Spec, hue: Spec) -> list[Spec]:
+def _test_point(points: Sequence[_PlottedPoint], x: Spec, y: Spec, hue: Spec) -> list[Spec]:
     """The value on the test rows with its interval, which is no line."""
     made = []
     for p in (p for p in points if p.series == "test"):
@@ -270,7 +271,7 @@ def _tested(points: Sequence[_PlottedPoint], x: Spec, y: Spec, hue: Spec) -> lis
     return made
 
 
-def _more(of: LearningResult, x: Spec, y: Spec, hue: Spec) -> list[Spec]:
+def _extrapolation(of: LearningResult, x: Spec, y: Spec, hue: Spec) -> list[Spec]:
     """What more rows would bring, at their number."""
     if not isinstance(of, LearningCurve) or of.more.reason is not None:
         return []

@@ -35,7 +35,7 @@ def line_chart(points: Points, x: str, y: str, *, share: bool = False) -> Spec:
     across = vega.quantity("x", title=x, scale=exact, axis=_whole_ticks(points))
     up = vega.quantity("y", title=y, scale={"domain": [0, 1]} if share else {"zero": True})
     line = {"type": "line", "strokeWidth": 2, "point": False}
-    return vega.whole(
+    return vega.assemble_spec(
         width=400,
         height=240,
         layer=[
@@ -61,7 +61,7 @@ def bar_chart(bars: Points, x: str) -> Spec:
         for name, whole, part in bars
     ]
     up = vega.category("name", title=None)
-    return vega.whole(
+    return vega.assemble_spec(
         width=400,
         height={"step": 30},
         layer=[
@@ -90,7 +90,7 @@ def range_chart(ranges: Sequence[tuple[str, float, float, float]], x: str) -> Sp
     across = vega.quantity("low", title=x, scale={"zero": True})
     line = vega.rule(strokeWidth=2, opacity=0.6)
     dot = vega.dot(size=50, color=vega.PALETTE[0])
-    return vega.whole(
+    return vega.assemble_spec(
         width=400,
         height={"step": 16},
         layer=[

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from calipers.report import numbers
 from calipers.report.figures import vega
-from calipers.report.figures.differences import by_measure, fitting
+from calipers.report.figures.differences import group_by_measure, select_fitting
 from calipers.report.figures.figure import Figure, measure_figure
 from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec
@@ -30,10 +30,10 @@ def pair_figures(
         return
     two_sided = {
         measure: own
-        for measure, own in by_measure(comparison).items()
+        for measure, own in group_by_measure(comparison).items()
         if all(d.alternative == "two-sided" for d in own)
     }
-    shown = fitting(two_sided)
+    shown = select_fitting(two_sided)
     for measure, own in shown:
         told = f"{sum(outcome(d).decided for d in own)} of {sum(outcome(d).tested for d in own)}"
         figure = Figure(
@@ -77,15 +77,15 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     strength = {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
     text = {"type": "text", "fontSize": 11, "color": "currentColor"}
     above_text = {**text, "dy": -6, "fontWeight": "bold"}
-    return vega.whole(
+    return vega.assemble_spec(
         width={"step": 64},
         height={"step": 40},
         data={"values": cells},
         encoding={**sides, "tooltip": tips},
         layer=[
-            vega.drawn("rect", color=color, opacity=strength),
-            vega.drawn(above_text, text=vega.nominal("difference")),
-            vega.drawn({**text, "dy": 8, "opacity": 0.85}, text=vega.nominal("p")),
+            vega.mark_layer("rect", color=color, opacity=strength),
+            vega.mark_layer(above_text, text=vega.nominal("difference")),
+            vega.mark_layer({**text, "dy": 8, "opacity": 0.85}, text=vega.nominal("p")),
         ],
     )
 

@@ -32,10 +32,10 @@ def lies_below(curve: Curve) -> bool:
     return bool(len(curve) and curve.y[0] < curve.x[0])
 
 
-def opposite(name: str) -> str:
+def opposite_name(name: str) -> str:
     """What the opposite answers of a system are called.
 
-    >>> opposite("B")
+    >>> opposite_name("B")
     'B′'
     """
     return f"{name}′"
@@ -49,7 +49,8 @@ def caption(curves: Sequence[Curve]) -> list[str]:
     below = [shorten_name(c.series or c.system) for c in curves if lies_below(c)]
     if below:
         said.append(
-            f"Open circle: {opposite(below[0])} is {below[0]}, which lies below the diagonal, with "
+            f"Open circle: {opposite_name(below[0])} is {below[0]}, which lies below the diagonal, "
+            "with "
             "its predictions reversed; a dashed line joins the two."
         )
     return said
@@ -64,7 +65,7 @@ def rows(curves: Sequence[Curve], written: Callable[[Curve], tuple[str, str]]) -
         made.append([name, *written(c), f"{distance(x, y):.4f}".replace("-", "−")])
         if lies_below(c):
             turned = (f"{1 - x:.4f}", f"{1 - y:.4f}", f"{distance(1 - x, 1 - y):.4f}")
-            made.append([f"{opposite(name)}: {name} reversed", *turned])
+            made.append([f"{opposite_name(name)}: {name} reversed", *turned])
     return made
 
 
@@ -93,9 +94,14 @@ def layers(
         for at in points
     ]  # fmt: skip
     dotted = {"type": "rule", "strokeDash": [1, 3], "strokeWidth": 1.5, "opacity": 0.8}
-    made = [vega.layer(feet, dotted, x=x, y=y, **vega.to("x2", "y2"), color=hue)]
+    made = [vega.layer(feet, dotted, x=x, y=y, **vega.end_channels("x2", "y2"), color=hue)]
     turned = [
-        {"x": 1 - at["x"], "y": 1 - at["y"], "system": at["system"], "name": opposite(at["name"])}
+        {
+            "x": 1 - at["x"],
+            "y": 1 - at["y"],
+            "system": at["system"],
+            "name": opposite_name(at["name"]),
+        }
         for at in points
         if at["y"] < at["x"]
     ]
@@ -111,7 +117,7 @@ def layers(
             for at in turned
         ]
         way = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "opacity": 0.45}
-        made.append(vega.layer(ways, way, x=x, y=y, **vega.to("x2", "y2"), color=hue))
+        made.append(vega.layer(ways, way, x=x, y=y, **vega.end_channels("x2", "y2"), color=hue))
         ring = {"type": "point", "filled": False, "size": 80, "strokeWidth": 2, "opacity": 1}
         made.append(vega.layer(turned, ring, x=x, y=y, color=hue))
     all_points = [*points, *turned]

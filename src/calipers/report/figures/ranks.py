@@ -62,12 +62,12 @@ def _figure(o: OmnibusTest) -> Figure:
     )
 
 
-def joined(ranks: Mapping[str, float], critical: float) -> list[tuple[str, ...]]:
+def homogeneous_runs(ranks: Mapping[str, float], critical: float) -> list[tuple[str, ...]]:
     """The longest runs of systems, ordered by mean rank, whose ends do not differ:
     less than ``critical`` lies between their ranks. A run of one system, and one inside another,
     is left out.
 
-    >>> joined({"a": 1.2, "b": 2.0, "c": 2.1, "d": 3.4}, 1.0)
+    >>> homogeneous_runs({"a": 1.2, "b": 2.0, "c": 2.1, "d": 3.4}, 1.0)
     [('a', 'b', 'c')]
     """
     order = sorted(ranks, key=lambda name: (ranks[name], name))
@@ -88,7 +88,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
     order = sorted(ranks, key=lambda name: (ranks[name], name))
     names = unique_labels(order, vega.LABEL)
     known = math.isfinite(critical)
-    bars = joined(ranks, critical) if known else []
+    bars = homogeneous_runs(ranks, critical) if known else []
     half = (len(order) + 1) // 2
     first = 0.8 + 0.5 * len(bars)
     depth = first + max(half - 1, 0) + 0.4
@@ -109,7 +109,9 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
         texts[left].append({"x": side, "y": level, "text": f"{names[name]}  {told['rank']}"})
     tips = vega.tooltip(("system", "system"), ("rank", "mean rank"))
     layers = [
-        vega.layer(lines, vega.rule(opacity=0.6), x=x, y=y, **vega.to("x2", "y2"), tooltip=tips)
+        vega.layer(
+            lines, vega.rule(opacity=0.6), x=x, y=y, **vega.end_channels("x2", "y2"), tooltip=tips
+        )
     ]
     layers += _bars(bars, ranks, names, x, y)
     for left, rows in texts.items():
@@ -118,12 +120,14 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
             layers.append(_texts(rows, x, y, **at_left))
     if known:
         length = {"x": 1.0, "x2": json_number(min(1 + critical, end)), "y": depth + 0.5}
-        layers.append(vega.layer([length], vega.rule(strokeWidth=2), x=x, **vega.to("x2"), y=y))
+        layers.append(
+            vega.layer([length], vega.rule(strokeWidth=2), x=x, **vega.end_channels("x2"), y=y)
+        )
         over = ", longer than the axis" if 1 + critical > end else ""
         text = f"critical difference {critical:.3g}{over}"
         said = {"x": length["x2"], "y": depth + 0.5, "text": text}
         layers.append(_texts([said], x, y, align="left", dx=6))
-    return vega.whole(width=420, height=24 * (depth + known), layer=layers)
+    return vega.assemble_spec(width=420, height=24 * (depth + known), layer=layers)
 
 
 def _axes(end: float, bottom: float) -> tuple[Spec, Spec]:
@@ -151,7 +155,9 @@ def _bars(
     ]
     mark = {"type": "rule", "strokeWidth": 5, "strokeCap": "round", "color": vega.PALETTE[0]}
     tips = vega.tooltip(("systems", "homogeneous groups"))
-    return [vega.layer(rows, mark, x=x, **vega.to("x2"), y=y, tooltip=tips)] if rows else []
+    return (
+        [vega.layer(rows, mark, x=x, **vega.end_channels("x2"), y=y, tooltip=tips)] if rows else []
+    )
 
 
 def _texts(rows: list[Spec], x: Spec, y: Spec, **mark: Any) -> Spec:

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.report import numbers
 from calipers.report.figures import vega
-from calipers.report.figures.confusions import shaded
+from calipers.report.figures.confusions import shade_cells
 from calipers.report.figures.figure import Figure, selector_label
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec
@@ -32,17 +32,17 @@ def pair_figures(evaluation: Evaluation) -> Iterator[Figure]:
     for each in _sets(evaluation):
         pairs = tables.get(each.system)
         if pairs is not None and pairs.values:
-            yield _placed(_pairs(each, pairs), each.system, len(evaluation.systems))
+            yield _add_selector(_pairs(each, pairs), each.system, len(evaluation.systems))
 
 
 def category_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """How often each rater of a set gives each category."""
     for each in _sets(evaluation):
         if len(each.counts) > 1:
-            yield _placed(_categories(each), each.system, len(evaluation.systems))
+            yield _add_selector(_categories(each), each.system, len(evaluation.systems))
 
 
-def _placed(figure: Figure, system: str, number: int) -> Figure:
+def _add_selector(figure: Figure, system: str, number: int) -> Figure:
     """The figure of one set of raters, of which the reader chooses where there are many."""
     title = figure.title if number < 2 else f"{figure.title}: {shorten_name(system)}"
     choice = selector_label(system, number)
@@ -80,7 +80,7 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
         "lightest "
         f"colour. {ends} On a page, pointing at a cell shows its "
         f"{numbers.format_percent(pairs.level)} interval.",
-        spec=shaded(cells, ("rater", names), ("other", names), tips, ".1f"),
+        spec=shade_cells(cells, ("rater", names), ("other", names), tips, ".1f"),
         head=("pair", shorten_name(measure)),
         rows=tuple(zip(unique_labels(pairs.labels, 2 * vega.LABEL).values(), told, strict=True)),
     )
@@ -122,7 +122,9 @@ def _categories(each: LabelTable) -> Figure:
         "categories.",
         caption="Number of ratings of each rater by category. Colour: proportion of the ratings "
         "of the rater. Raters who agree have similar rows.",
-        spec=shaded([dict(cell) for cell in cells], ("rater", names), ("category", kinds), tips),
+        spec=shade_cells(
+            [dict(cell) for cell in cells], ("rater", names), ("category", kinds), tips
+        ),
         head=("rater", *kinds),
         rows=tuple(
             (name, *(f"{x:,.0f}" for x in row)) for name, row in zip(names, counts, strict=True)

@@ -107,7 +107,7 @@ def render_image(spec: Spec, format: str, scale: float) -> bytes:  # noqa: A002
     return made
 
 
-def bundled(snippet: str) -> str:
+def bundle_javascript(snippet: str) -> str:
     """Vega-Embed with all it needs, ending in ``snippet``."""
     made: str = _CONVERTER.call("javascript_bundle", snippet)
     return made
@@ -177,7 +177,7 @@ def _attribute(name: str, value: str, ids: Mapping[str, str]) -> str:
     if name in _COORDINATES:
         value = _ZERO.sub("", _LONG.sub(r"\1", value))
         if name == "d" and _PATH.fullmatch(value):
-            value = _relative(value)
+            value = _relative_path(value)
     elif name == "id":
         value = ids[value]
     elif name in ("fill", "stroke", "clip-path", "href"):
@@ -186,7 +186,7 @@ def _attribute(name: str, value: str, ids: Mapping[str, str]) -> str:
     return f' {name}="{value}"'
 
 
-def _relative(path: str) -> str:
+def _relative_path(path: str) -> str:
     """A line by its steps, which are shorter than its places; tenths add up without an error."""
     out: list[str] = []
     x = y = 0
@@ -213,7 +213,7 @@ def pack_datasets(spec: Spec) -> Spec:
     written: dict[str, str] = {}
 
     def place(rows: Sequence[Spec]) -> str:
-        columns = by_column(rows)
+        columns = to_columnar(rows)
         key = json.dumps(columns)
         if key not in written:
             written[key] = f"data{len(written)}"
@@ -230,12 +230,12 @@ def pack_datasets(spec: Spec) -> Spec:
             return {"name": place(rows)}
         return {key: moved(value) for key, value in part.items()}
 
-    named = {name: by_column(rows) for name, rows in spec.get("datasets", {}).items()}
+    named = {name: to_columnar(rows) for name, rows in spec.get("datasets", {}).items()}
     out: Spec = moved({key: value for key, value in spec.items() if key != "datasets"})
     return {**out, "datasets": {**named, **sets}} if named or sets else out
 
 
-def by_column(rows: Sequence[Spec]) -> dict[str, Any]:
+def to_columnar(rows: Sequence[Spec]) -> dict[str, Any]:
     """Rows of one kind by column: a list, or runs of equal values where that is shorter."""
     names = dict.fromkeys(name for row in rows for name in row)
     columns: dict[str, Any] = {}
@@ -304,7 +304,7 @@ def _notices() -> str:
 
 
 def _make() -> str:
-    script = f"/*\n{_notices()}*/\n{bundled(_SNIPPET)}"
+    script = f"/*\n{_notices()}*/\n{bundle_javascript(_SNIPPET)}"
     # Inside a page, these would end or upset the script; in a string the backslash changes nothing.
     return (
         script.replace("\r\n", "\n")

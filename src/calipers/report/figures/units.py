@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from calipers.report import numbers
 from calipers.report.figures import vega
-from calipers.report.figures.differences import by_measure
+from calipers.report.figures.differences import group_by_measure
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec, json_number
@@ -54,7 +54,7 @@ def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
     per_unit = comparison.per_unit
     if per_unit is None:
         return [], 0
-    of = by_measure(d for d in comparison if _has_units(per_unit, d))
+    of = group_by_measure(d for d in comparison if _has_units(per_unit, d))
     asked = sum(map(len, of.values()))
     units = len(per_unit.ids)
     if not asked or not units or units > MOST_UNITS:
@@ -139,7 +139,7 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
     signs = {"domain": [1, 0, -1], "range": vega.sign_colors(higher_is_better)}
     y = vega.quantity("difference", title="difference", axis={"tickCount": 5})
     tips = vega.tooltip(*((name, name) for name in ("unit", "difference", "system", "baseline")))
-    bars = vega.drawn(
+    bars = vega.mark_layer(
         {"type": "bar", "binSpacing": 0},
         x={"field": "i", "type": "ordinal", "axis": None},
         y=y,
@@ -151,7 +151,7 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
         mark = vega.rule(strokeDash=[6, 3], opacity=0.8)
         at, tip = {**y, "field": "overall"}, vega.tooltip(("overall", "over all"))
         layers.append(vega.layer([{"overall": json_number(overall)}], mark, y=at, tooltip=tip))
-    return vega.whole(
+    return vega.assemble_spec(
         width=900 if len(data) > FEW_BARS else 410,
         height=260,
         data={"values": data},

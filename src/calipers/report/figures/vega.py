@@ -45,7 +45,7 @@ _CONFIG: Spec = {
 }  # fmt: skip
 
 
-def whole(**parts: Any) -> Spec:
+def assemble_spec(**parts: Any) -> Spec:
     """A chart of these parts."""
     # Labels are as wide as the reader's font makes them: leave them room.
     padding = {"left": 16, "top": 5, "right": 10, "bottom": 5}
@@ -78,10 +78,10 @@ def _no_property(part: Any) -> Any:
 
 def layer(rows: Sequence[Spec], mark: str | Spec, **encoding: Any) -> Spec:
     """What a mark draws of some rows."""
-    return {"data": {"values": rows}, **drawn(mark, **encoding)}
+    return {"data": {"values": rows}, **mark_layer(mark, **encoding)}
 
 
-def drawn(mark: str | Spec, **encoding: Any) -> Spec:
+def mark_layer(mark: str | Spec, **encoding: Any) -> Spec:
     """What a mark draws of the rows around it."""
     return {"mark": {"type": mark} if isinstance(mark, str) else mark, "encoding": encoding}
 
@@ -106,7 +106,7 @@ def category(field: str, **more: Any) -> Spec:
     return nominal(field, **{"sort": None, **more})
 
 
-def to(*fields: str) -> dict[str, Spec]:
+def end_channels(*fields: str) -> dict[str, Spec]:
     """Channels in which a mark ends that begins in ``x`` or ``y``."""
     return {field: {"field": field} for field in fields}
 
@@ -135,7 +135,7 @@ def limits(value: float, low: float, high: float) -> Spec:
     return {"value": json_number(value), **inside}
 
 
-def room(rows: Iterable[Spec], *also: float) -> Spec:
+def padded_scale(rows: Iterable[Spec], *also: float) -> Spec:
     """A scale that has room for the :func:`limits` in the rows and for other numbers."""
     seen = [row[k] for row in rows for k in ("value", "low", "high") if row[k] is not None]
     values = [*seen, *also]
@@ -202,7 +202,7 @@ _SIDES = ((1, -1), (1, 1), (-1, -1), (-1, 1))
 _Box = tuple[float, float, float, float]
 
 
-def beside_points(
+def label_marks(
     names: Sequence[str], places: Sequence[tuple[float, float]], width: int, height: int
 ) -> Iterator[tuple[Spec, list[int]]]:
     """The marks of names beside points in these ``places``, in pixels from the upper left; and
@@ -211,7 +211,7 @@ def beside_points(
     by_side: dict[tuple[int, int], list[int]] = {}
     for which, (name, (left, top)) in enumerate(zip(names, places, strict=True)):
         boxes = {side: _box(left, top, name, side) for side in _SIDES}
-        best = min(boxes, key=lambda side: _crowded(boxes[side], taken, width, height))
+        best = min(boxes, key=lambda side: _overlap_area(boxes[side], taken, width, height))
         taken.append(boxes[best])
         by_side.setdefault(best, []).append(which)
     for (right, down), own in by_side.items():
@@ -231,7 +231,7 @@ def name_layers(
     """The layers of names beside rows, which stand in a ``field`` of these."""
     return [
         layer([rows[i] for i in own], mark, text=nominal(field), **channels)
-        for mark, own in beside_points([row[field] for row in rows], places, *size)
+        for mark, own in label_marks([row[field] for row in rows], places, *size)
     ]
 
 
@@ -242,7 +242,7 @@ def _box(left: float, top: float, name: str, side: tuple[int, int]) -> _Box:
     return min(begin, end), max(begin, end), middle - _LINE / 2, middle + _LINE / 2
 
 
-def _crowded(box: _Box, taken: Sequence[_Box], width: int, height: int) -> float:
+def _overlap_area(box: _Box, taken: Sequence[_Box], width: int, height: int) -> float:
     """How much of a box is taken, or outside of the drawing."""
     left, right, top, bottom = box
     outside = max(0.0, -left) + max(0.0, right - width) + max(0.0, -top) + max(0.0, bottom - height)

@@ -39,39 +39,39 @@ def register(writer: Writer) -> None:
     REGISTRY[writer.name] = writer
 
 
-def own() -> tuple[str, ...]:
+def own_formats() -> tuple[str, ...]:
     """The formats that are known without looking for other packages."""
     return (*_OWN, *(name for name in REGISTRY if name not in _OWN))
 
 
-def known() -> tuple[str, ...]:
+def list_formats() -> tuple[str, ...]:
     """All formats; of other packages nothing but the names is read."""
-    return tuple(dict.fromkeys((*own(), *_elsewhere())))
+    return tuple(dict.fromkeys((*own_formats(), *_plugin_formats())))
 
 
-def named(name: str) -> Writer:
+def get_writer(name: str) -> Writer:
     """The writer of a format; :class:`KeyError` where there is none."""
     if name not in REGISTRY:
         if name in _OWN:
             module, _, kind = _OWN[name][0].partition(":")
             REGISTRY[name] = getattr(import_module(f"{__name__}.{module}"), kind)()
         else:
-            _load(name, _elsewhere()[name])
+            _load(name, _plugin_formats()[name])
     return REGISTRY[name]
 
 
-def of_suffix(suffix: str) -> str | None:
+def format_for_suffix(suffix: str) -> str | None:
     """The format that a suffix such as ``.md`` stands for; None where it is that of none."""
     found = {s: name for name, (_, suffixes) in _OWN.items() for s in suffixes}
     if suffix in found or not suffix:
         return found.get(suffix)
-    for name in known():
-        if name not in _OWN and suffix in named(name).suffixes:
+    for name in list_formats():
+        if name not in _OWN and suffix in get_writer(name).suffixes:
             return name
     return None
 
 
-def _elsewhere() -> dict[str, EntryPoint]:
+def _plugin_formats() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=GROUP) if point.name not in _OWN}

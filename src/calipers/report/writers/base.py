@@ -19,8 +19,8 @@ from calipers.report.blocks import (
     Terms,
     Verdict,
     WideTable,
-    simplified,
-    spoken,
+    render_text,
+    simplify,
 )
 from calipers.report.safe_names import shorten_name
 from calipers.report.tables import NUMBER, NUMBERS
@@ -36,7 +36,7 @@ class Writer(ABC):
     Examples
     --------
     >>> import calipers as cal
-    >>> from calipers.report.documents import Look, document
+    >>> from calipers.report.documents import DisplayOptions, document
     >>> from calipers.report.writers.base import Writer
     >>> class Tabs(Writer):
     ...     name, suffixes = "tabs", (".tabs",)
@@ -45,7 +45,7 @@ class Writer(ABC):
     ...     def lines(self, items, listed): yield from items
     ...     def table(self, head, rows, right): yield from map("\\t".join, (head, *rows))
     >>> ev = cal.regression([1, 2, 4], [1, 2, 3], measures=["MAE"])
-    >>> print(Tabs().write(document(ev, Look(Tabs.medium))).splitlines()[0])
+    >>> print(Tabs().write(document(ev, DisplayOptions(Tabs.medium))).splitlines()[0])
     REGRESSION: SYSTEM, 1 MEASURE
     """
 
@@ -74,7 +74,7 @@ class Writer(ABC):
 
     def sentence(self, text: str) -> str:
         """A text of a block, in which names may be marked."""
-        return self.escape(spoken(text))
+        return self.escape(render_text(text))
 
     def cell(self, text: str, *, number: bool) -> str:
         """What stands in a cell of a table."""
@@ -105,7 +105,7 @@ class Writer(ABC):
         return "\n".join(self._all(blocks))
 
     def _all(self, blocks: Iterable[Block]) -> Iterator[str]:
-        for block in simplified(blocks):
+        for block in simplify(blocks):
             made = list(self.block(block))
             yield from made
             if made and made != [""]:  # which is a blank line already

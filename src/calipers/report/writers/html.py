@@ -37,8 +37,8 @@ from calipers.report.blocks import (
     Terms,
     Verdict,
     WideTable,
-    numbers_of,
-    spoken,
+    figure_table,
+    render_text,
 )
 from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import (
@@ -95,7 +95,7 @@ class HTML(Writer):
         title, sections = page.sections(blocks)
         header, *others = sections
         scripts = [_markup(resource(name) if name else _bundle()) for name in page.scripts]
-        return rendered(
+        return render_template(
             "page.html.j2",
             title=title or "Calipers",
             header=header,
@@ -109,7 +109,7 @@ class HTML(Writer):
     def escape(self, text: str) -> str:
         from markupsafe import escape
 
-        return str(escape(_safe(text)))
+        return str(escape(_escape(text)))
 
     def sentence(self, text: str) -> str:
         return self.escape(_sentence(text))
@@ -146,7 +146,7 @@ class Cell(HTML):
         """The fragment."""
         shown = (b for b in blocks if not (isinstance(b, Heading) and b.level < 3))
         made = list(map(_Page(anchored=False).made, shown))
-        return rendered("fragment.html.j2", blocks=made, css=_markup(resource("table.css")))
+        return render_template("fragment.html.j2", blocks=made, css=_markup(resource("table.css")))
 
 
 @dataclass
@@ -261,12 +261,14 @@ class _Page:
                 self.needs.add("threshold.js")
                 made = macros.explorer(block, _data(block.data))
             case Downloads():
-                made = macros.downloads(list(_packed(block.files)))
+                made = macros.downloads(list(_pack_files(block.files)))
         return made
 
     def _folded(self, block: Fold | Part) -> Markup:
         is_part = isinstance(block, Part)
-        text, arrow = _arrowed(_sentence(block.title if isinstance(block, Part) else block.summary))
+        text, arrow = _split_arrow(
+            _sentence(block.title if isinstance(block, Part) else block.summary)
+        )
         remark = _sentence(block.remark) if isinstance(block, Part) else ""
         inner = list(map(self.made, block.blocks))
         made: Markup = _macros().fold(text, arrow, remark, inner, block.open, is_part)
@@ -275,7 +277,7 @@ class _Page:
     # --- Tables ---------------------------------------------------------------------------------
 
     def _table(self, block: Table) -> dict[str, Any]:
-        columns = _ordered(block.columns)
+        columns = _order_columns(block.columns)
         rows = list(zip(*(self._cells(columns, i) for i in range(len(columns))), strict=True))
         verdicts = [c.cells for c in columns if c.role is VERDICT]
         states = (
@@ -296,7 +298,12 @@ class _Page:
             "title": _sentence(block.title),
             "classes": " ".join(classes),
             "head": [
-                (_headed(c), _class(c).replace(" value", ""), c.explanation, c.kind is DRAWN)
+                (
+                    _capitalize_heading(c),
+                    _class(c).replace(" value", ""),
+                    c.explanation,
+                    c.kind is DRAWN,
+                )
                 for c in columns
             ],
             "groups": groups,
@@ -324,9 +331,9 @@ class _Page:
         for i, (text, whisker) in enumerate(zip(column.cells, whiskers, strict=True)):
             # (The numbers of a chart have names among them: there the text itself says what it is.)
             is_name = column.role is not VERDICT and (
-                column.kind not in (NUMBER, NUMBERS) or _isolated(text) != text
+                column.kind not in (NUMBER, NUMBERS) or _isolate_bidi(text) != text
             )
-            shown, arrow = _arrowed(text) if column.kind is KEY else (text, None)
+            shown, arrow = _split_arrow(text) if column.kind is KEY else (text, None)
             out.append(
                 _Cell(
                     shown,
@@ -379,15 +386,15 @@ class _Page:
 
     def _figure(self, figure: Figure, *, live: bool) -> Markup:
         anchor = self.anchor(f"{figure.title} {figure.choice}", "chart")
-        numbers = self._table(numbers_of(figure)) | {"classes": ""} if figure.rows else None
+        numbers = self._table(figure_table(figure)) | {"classes": ""} if figure.rows else None
         # After what the charts of all systems have in common comes a name.
         kind, colon, own = figure.title.partition(f"{figure.chosen_from}: ")
-        title = f"{kind}{colon}{_isolated(own)}"
+        title = f"{kind}{colon}{_isolate_bidi(own)}"
         made: Markup = _macros().figure(replace(figure, title=title), anchor, live, numbers)
         return made
 
 
-def _ordered(columns: Sequence[Column]) -> list[Column]:
+def _order_columns(columns: Sequence[Column]) -> list[Column]:
     """The columns as a page has them: the verdict beside its p-value, and last how numbers were
     made and what is missing."""
     last = (METHOD, REMARKS)
@@ -414,7 +421,7 @@ def _class(column: Column) -> str:
     return " ".join(words)
 
 
-def _headed(column: Column) -> str:
+def _capitalize_heading(column: Column) -> str:
     """A heading, which begins with a capital letter where it is a word."""
     name = column.name.strip()
     if not column.is_worded or len(name.partition(" ")[0]) == 1:
@@ -422,7 +429,7 @@ def _headed(column: Column) -> str:
     return f"{name[:1].upper()}{name[1:]}"
 
 
-def _arrowed(text: str) -> tuple[str, tuple[str, str] | None]:
+def _split_arrow(text: str) -> tuple[str, tuple[str, str] | None]:
     """A name, and the arrow behind it with what it means."""
     found = _ARROW.match(text)
     return (found[1], (found[2], _DIRECTIONS[found[2]])) if found else (text, None)
@@ -430,16 +437,16 @@ def _arrowed(text: str) -> tuple[str, tuple[str, str] | None]:
 
 def _sentence(text: str) -> str:
     """A text of a block, whose names leave the numbers beside them alone."""
-    return spoken(text, _isolated)
+    return render_text(text, _isolate_bidi)
 
 
-def _isolated(name: str) -> str:
+def _isolate_bidi(name: str) -> str:
     if any(unicodedata.bidirectional(c) in ("R", "AL") for c in name):
         return f"{_ISOLATE[0]}{name}{_ISOLATE[1]}"
     return name
 
 
-def _packed(files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _pack_files(files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The files as a page carries them, as far as they are not too long."""
     for name, text in files.items():
         # Half a character, which a name may hold, is spelled out.
@@ -487,7 +494,7 @@ def _data(text: str) -> Markup:
     return _markup(text.replace("<", "\\u003c"))
 
 
-def rendered(template: str, **content: Any) -> str:
+def render_template(template: str, **content: Any) -> str:
     """A template filled in; every text is escaped."""
     return _environment().get_template(template).render(**content)
 
@@ -508,11 +515,11 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_safe,
+        finalize=_escape,
     )
 
 
-def _safe(value: Any) -> Any:
+def _escape(value: Any) -> Any:
     """Every text that is not markup of our own, without control characters."""
     if isinstance(value, str) and not hasattr(value, "__html__"):
         return escape_unprintable(value, keep=_ISOLATE + "\n")

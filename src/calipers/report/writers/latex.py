@@ -65,7 +65,7 @@ class LaTeX(Writer):
     def table(
         self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
     ) -> Iterator[str]:
-        return _framed("", head, rows)
+        return _table_environment("", head, rows)
 
     def of_table(self, block: Table) -> Iterator[str]:
         head, *rows = super().of_table(Table(block.columns, bold_names=block.bold_names))
@@ -81,14 +81,18 @@ class LaTeX(Writer):
         # A table in a paper is all that its readers see: how many units are behind each mean, too.
         said = [*made.said("The best values are bold."), *made.remarks]
         head = [made.about, *made.measures]
-        return _framed(" ".join(map(self.escape, said)), list(map(self.escape, head)), rows)
+        return _table_environment(
+            " ".join(map(self.escape, said)), list(map(self.escape, head)), rows
+        )
 
 
 def _caption(text: str) -> list[str]:
     return [rf"\caption{{{text}}}"] if text else []
 
 
-def _framed(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _table_environment(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]
+) -> Iterator[str]:
     """The lines of a table."""
     yield "% needs \\usepackage{booktabs}"
     yield from (r"\begin{table}", r"\centering", *_caption(caption))

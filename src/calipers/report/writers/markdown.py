@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from calipers.report.blocks import has_names, spoken
+from calipers.report.blocks import has_names, render_text
 from calipers.report.writers.base import Writer
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|!~$]|:(?=//))")
@@ -35,7 +35,7 @@ class Markdown(Writer):
 
     def sentence(self, text: str) -> str:
         # Where names are marked, all else is ours.
-        return spoken(text, escape) if has_names(text) else escape(text, punctuation=False)
+        return render_text(text, escape) if has_names(text) else escape(text, punctuation=False)
 
     def cell(self, text: str, *, number: bool) -> str:
         return escape(text, punctuation=not number)

@@ -19,8 +19,8 @@ from calipers.report.blocks import (
     Terms,
     Verdict,
     WideTable,
-    simplified,
-    spoken,
+    render_text,
+    simplify,
 )
 from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column
@@ -63,38 +63,38 @@ class Text(Writer):
 
     def print(self, blocks: Iterable[Block], file: TextIO) -> None:
         """Print a document."""
-        _print(blocks, console_of(file), first=True)
+        _print(blocks, make_console(file), first=True)
 
 
 def _print(blocks: Iterable[Block], console: Console, *, first: bool = False) -> None:
-    for block in simplified(blocks):
+    for block in simplify(blocks):
         blank = [] if first else [""]
         match block:
             case Heading():
-                _lines([*blank, block.text], console, style="bold")
+                _print_lines([*blank, block.text], console, style="bold")
             case Lines():
-                _lines([*blank, *block.items], console)
+                _print_lines([*blank, *block.items], console)
             case Verdict():
-                _lines([*blank, *block.items], console, style="bold")
-                _lines(block.others, console)
+                _print_lines([*blank, *block.items], console, style="bold")
+                _print_lines(block.others, console)
             case Findings():
                 found = ((of.call, of.sentence) for of in block.items)
-                _lines((" ".join(filter(None, ("-", *of))) for of in found), console)
+                _print_lines((" ".join(filter(None, ("-", *of))) for of in found), console)
             case Terms():
                 meant = ((of.name, " ".join([of.text, *of.more])) for of in block.items)
-                _lines((f"- {term}: {text}" for term, text in meant), console)
+                _print_lines((f"- {term}: {text}" for term, text in meant), console)
             case Notes():
-                _lines((f"Note: {note}" for note in block.items), console)
+                _print_lines((f"Note: {note}" for note in block.items), console)
             case Table():
-                _table(block, console, first=first)
+                _print_table(block, console, first=first)
             case WideTable():
-                _wide(block, console, first=first)
+                _print_wide_table(block, console, first=first)
             case Fold():
                 _print([Heading(block.summary), *block.blocks], console, first=first)
         first = False
 
 
-def console_of(file: TextIO) -> Console:
+def make_console(file: TextIO) -> Console:
     """Rich's console for a file; off a terminal, without colour and as wide as need be.
 
     Every console is made here. In a notebook Rich would show what is printed as outputs of the cell
@@ -111,43 +111,43 @@ def console_of(file: TextIO) -> Console:
     return Console(file=file, **plain)
 
 
-def _lines(lines: Iterable[str], console: Console, style: str = "") -> None:
+def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> None:
     """Print lines as they are."""
     from rich.text import Text as RichText
 
     for line in lines:
-        console.print(RichText(spoken(line), style=style))
+        console.print(RichText(render_text(line), style=style))
 
 
-def _wide(block: WideTable, console: Console, *, first: bool) -> None:
+def _print_wide_table(block: WideTable, console: Console, *, first: bool) -> None:
     """A wide table, and what its numbers and marks mean."""
     said = block.made.said(f"{BEST} the best.", tests=block.tests)
     tables = text_tables(block.made, console.width if console.is_terminal else None)
     for place, columns in enumerate(tables):
-        _columns(columns, console, first=first and not place)
+        _print_columns(columns, console, first=first and not place)
         said += [signs_key(shorten_name(block.measure))] * has_signs(columns)
-    _lines(["", *filter(None, [" ".join(said)]), *block.made.remarks], console)
+    _print_lines(["", *filter(None, [" ".join(said)]), *block.made.remarks], console)
 
 
-def _table(block: Table, console: Console, *, first: bool) -> None:
+def _print_table(block: Table, console: Console, *, first: bool) -> None:
     columns = block.shown
     # Of numbers alone a terminal needs the rule.
     if block.plain and not (console.is_terminal and columns[0].kind is NUMBER):
-        _plain(columns, console, first=first)
+        _print_plain_table(columns, console, first=first)
     elif block.wrapped:
         keys = [column for column in columns if column.kind is KEY]
         rest = columns[len(keys) :]
         taken = [sum(_width(column) + GAP for column in keys), *map(_width, rest)]
         for part in split_columns(taken, console.width):
-            _columns([*keys, *(rest[place - 1] for place in part)], console, first=first)
+            _print_columns([*keys, *(rest[place - 1] for place in part)], console, first=first)
             first = False
     else:
-        _columns(columns, console, first=first)
+        _print_columns(columns, console, first=first)
     if block.caption:
-        _lines(["", " ".join(block.caption)], console)
+        _print_lines(["", " ".join(block.caption)], console)
 
 
-def _plain(columns: Sequence[Column], console: Console, *, first: bool) -> None:
+def _print_plain_table(columns: Sequence[Column], console: Console, *, first: bool) -> None:
     """A table without a rule; names of rows line up at the left."""
     if not columns:
         return
@@ -164,7 +164,7 @@ def _width(column: Column) -> int:
     return max(map(len, (column.name, *column.cells)))
 
 
-def _columns(columns: Sequence[Column], console: Console, *, first: bool = False) -> None:
+def _print_columns(columns: Sequence[Column], console: Console, *, first: bool = False) -> None:
     """Print a table, after a blank line unless it comes ``first``. Where a terminal is too narrow
     for it, each row is a block of lines: what it is about, then the rest."""
     widths = _widths(columns, console.width) if console.is_terminal else {}
@@ -173,7 +173,7 @@ def _columns(columns: Sequence[Column], console: Console, *, first: bool = False
         lines = list(record_blocks({c.name: c.cells for c in columns}, keys, console.width))
     else:
         with console.capture() as capture:
-            console.print(_rich(columns, widths))
+            console.print(_to_rich(columns, widths))
         lines = capture.get().splitlines()
     if not console.is_terminal:  # there no blanks pad every line
         lines = [line.rstrip() for line in lines]
@@ -203,7 +203,7 @@ def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
     return widths
 
 
-def _rich(columns: Sequence[Column], widths: Mapping[str, int]) -> RichTable:
+def _to_rich(columns: Sequence[Column], widths: Mapping[str, int]) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text as RichText
