@@ -6,16 +6,12 @@ import gc
 import os
 import sys
 from collections.abc import Generator
-from pathlib import Path
 
-# Where Python is told to leave no bytecode beside the code, as in many containers, each worker and
-# each command that tests run would compile package and tests anew, which takes a command longer
-# than its work: they share it in the folder of pytest's own cache.
-if sys.dont_write_bytecode and sys.pycache_prefix is None:
+# Where Python is told to leave no bytecode, as in many containers, each worker and each command that
+# tests run would compile the package anew, which takes a command longer than its work.
+if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # Before NumPy is imported, here and in the commands that tests run: there is a worker for each core,
 # and further threads of OpenBLAS and OpenMP would wait beside it without sleeping, a fifth of all

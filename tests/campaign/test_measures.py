@@ -41,7 +41,7 @@ RUNS = {
 def pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts take their time."""
     drawn = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
-    monkeypatch.setattr(figure, "picture", lambda spec: drawn)
+    monkeypatch.setattr(figure, "render_svg", lambda spec: drawn)
 
 
 def made(path: Path, **about: Any) -> cal.Campaign:

@@ -32,7 +32,7 @@ def pictures(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         seen.append(spec)
         return '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 
-    monkeypatch.setattr(figure, "picture", drawn)
+    monkeypatch.setattr(figure, "render_svg", drawn)
     return seen
 
 

@@ -103,7 +103,7 @@ def test_the_page_shows_the_measure_at_each_rank(columns: dict[str, list[object]
 def test_a_pilot_and_a_comparison(columns: dict[str, list[object]]) -> None:
     options = TABLE.removeprefix("ranking ") + " -m NDCG@5"
     planned = invoke(f"plan ranking {options} --difference 0.1")
-    assert "groups find a true difference of 0.1" in " ".join(planned.output.split())
+    assert "groups, a true difference of 0.1" in " ".join(planned.output.split())
     compared = invoke(f"compare ranking {options} --margin NDCG@5=0.5 --baseline rough")
     assert compared.exit_code == 0, compared.output
     assert "fine - rough" in compared.output

@@ -176,5 +176,5 @@ def test_rules_cost_what_they_say(world: str, option: str, monkeypatch: pytest.M
 def test_no_default_rule_reads_a_sum_by_drawing() -> None:
     assert {name.rsplit(".", 1)[1] for name, of in RULES.items() if of.cost == "replicates"} == {
         "tuned_threshold",  # the rows that no replicate drew, which the estimates have as well
-        "by_chance",  # clusters dealt anew, from the margins where points are many
+        "not_above_chance",  # clusters permuted, from the margins where points are many
     }

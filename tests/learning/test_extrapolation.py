@@ -77,8 +77,8 @@ def test_the_band_holds_what_comes() -> None:
     [
         (1 + 10 / (SIZES[1:] - 11), 20, "sizes"),
         (1 + 10 / (SIZES - 11), 4, "splits"),
-        (np.where(SIZES < 80, 1.0, 0.4), 20, "foretells"),  # falls at last
-        (np.array([1.0, 0.5, 0.6, 1.2, 0.5]), 20, "foretells"),  # a peak
+        (np.where(SIZES < 80, 1.0, 0.4), 20, "no curve predicts"),  # falls at last
+        (np.array([1.0, 0.5, 0.6, 1.2, 0.5]), 20, "no curve predicts"),  # a peak
         (np.full(5, np.nan), 20, "undefined"),
     ],
 )

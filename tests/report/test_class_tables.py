@@ -79,7 +79,7 @@ def test_in_words() -> None:
     ev = cal.classification(["a", "a", "a", "b", "c"], ["a", "b", "b", "b", "c"], interval="none")
     assert largest_confusions(ev.confusion) == [("a", "b", 2.0)]
     assert summary(ev.confusion) == (
-        "3 of 5 are on the diagonal; the most frequent confusion takes a for b (2)."
+        "3 of 5 are on the diagonal; the most frequent error predicts b for a (2)."
     )
     assert "interval" not in caption(ev.confusion, ev.confusion.labels)
     right = cal.classification(["a", "b", "c"], ["a", "b", "c"])

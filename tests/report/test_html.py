@@ -92,7 +92,7 @@ def test_the_page_is_the_same_every_time_and_small(make: object) -> None:
 def test_many_topics_do_not_make_the_page_large() -> None:
     text = page(retrieval(topics=20_000))
     assert len(text.encode()) < 1_200_000
-    assert "400 of them are drawn, evenly spaced." in text
+    assert "400 of them are plotted, evenly spaced." in text
 
 
 def test_many_systems_are_left_to_the_table() -> None:

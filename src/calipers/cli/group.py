@@ -34,7 +34,7 @@ COMMANDS = {
 
 def _import_command(name: str) -> click.Command:
     if name in TASKS:
-        made: click.Command = import_module("calipers.cli.tasks").command_of(TASKS[name])
+        made: click.Command = import_module("calipers.cli.tasks").make_task_command(TASKS[name])
         return made
     command: click.Command = import_module(f"calipers.cli.{name.replace('-', '_')}").command
     return command

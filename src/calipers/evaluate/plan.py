@@ -551,10 +551,11 @@ def plan(
     Examples
     --------
     >>> import calipers as cal
+    With 199 topics, a true difference of 0.02 in nDCG@10 is detected with 80.2% power (paired t).
     >>> print(cal.plan("nDCG@10", sd=0.1, difference=0.02).sentence)
-    199 topics find a true difference of 0.02 in nDCG@10 with 80.2% power (paired t).
+    With 199 topics, a true difference of 0.02 in nDCG@10 is detected with 80.2% power (paired t).
     >>> print(cal.plan("recall", value=0.9, half_width=0.03, positives_share=0.1).sentence)
-    3,871 rows give recall a 95% interval of about ±0.03 (the value, Wilson).
+    With 3,871 rows, the 95% interval of recall has a half-width of about 0.03 (the value, Wilson).
     >>> cal.plan("AUC", value=0.8, positives_share=0.1, half_width=0.02).n
     7117
     """

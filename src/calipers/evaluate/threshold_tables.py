@@ -89,10 +89,10 @@ def cutoffs(
     >>> sick, marker = [0, 0, 0, 1, 0, 1, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
     >>> made = cal.cutoffs(sick, marker, at=[4, 6], measures=["sensitivity", "PPV"])
     >>> print(*str(made).splitlines()[:4], sep=chr(10))
-    cut-off   rows above         sensitivity                 PPV
-    ────────────────────────────────────────────────────────────
-    6                  3   0.75 [0.30, 0.95]   1.00 [0.44, 1.00]
-    4                  5   1.00 [0.51, 1.00]   0.80 [0.38, 0.96]
+    threshold   rows above         sensitivity                 PPV
+    ──────────────────────────────────────────────────────────────
+    6                    3   0.75 [0.30, 0.95]   1.00 [0.44, 1.00]
+    4                    5   1.00 [0.51, 1.00]   0.80 [0.38, 0.96]
     """
     systems, given = _systems(truth, score, positive, weight, count, cluster)
     if system is not None and system not in systems:

@@ -99,7 +99,7 @@ def get_availability(task: Task, option: str, engine: str = "memory") -> Availab
     >>> get_availability(TASKS["regression"], "weight", "stream").said
     'yes'
     >>> get_availability(TASKS["regression"], "time", "stream")
-    Cell(said='no', reason='dependence in time is seen in the order of all rows')
+    Availability(said='no', reason='dependence in time is seen in the order of all rows')
     """
     reason = REASONS.get((task.name, option), "")
     if reason:

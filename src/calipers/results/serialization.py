@@ -95,8 +95,32 @@ def join_path(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
+#: What schema 1 calls the results whose classes have other names.
+_NAMES = {
+    "BiasVariance": "decomposition",
+    "BiasVarianceRow": "decomposed-row",
+    "ConfusionMatrixResult": "confusion",
+    "DecisionRegions": "regions",
+    "LearningCurveExtrapolation": "more-data",
+    "LearningCurveRow": "size-row",
+    "OmnibusTest": "overall",
+    "ParetoFront": "front",
+    "ParetoRow": "front-row",
+    "PerUnitRow": "unit-row",
+    "SliceEstimate": "slice",
+    "SparseConfusion": "occupied-confusion",
+    "StoredPredictions": "kept",
+    "SystemEstimates": "system",
+    "ThresholdTable": "cutoff-table",
+    "ThresholdTables": "cutoffs",
+    "ValidationCurveRow": "capacity-row",
+}
+
+
 def result_name(cls: type) -> str:
     """``"evaluation"``, ``"label-table"``: what the key ``result`` says of a kind of results."""
+    if cls.__name__ in _NAMES:
+        return _NAMES[cls.__name__]
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
 
 
