@@ -63,7 +63,7 @@ def test_topics_are_not_cut(size: int) -> None:
 
 def test_what_is_sent_arrives_in_a_process_that_has_seen_nothing() -> None:
     data = serialize(SquaredNorm(float(np.float64(2.5))))
-    told = "import sys\nfrom calipers.engines.base import received\nprint(received(sys.stdin.buffer.read()).squares)"
+    told = "import sys\nfrom calipers.engines.base import deserialize\nprint(deserialize(sys.stdin.buffer.read()).squares)"
     done = subprocess.run([sys.executable, "-c", told], input=data, capture_output=True, check=True)
     assert float(done.stdout) == 2.5
     assert deserialize(data).squares == 2.5
@@ -75,7 +75,7 @@ def test_what_it_holds_arrives_as_well() -> None:
     """Partials in others, of modules that the other process does not know either."""
     from calipers.evaluation.stream_columns import OptionalResult
 
-    told = "import sys\nfrom calipers.engines.base import received\nprint(received(sys.stdin.buffer.read()).part.squares)"
+    told = "import sys\nfrom calipers.engines.base import deserialize\nprint(deserialize(sys.stdin.buffer.read()).part.squares)"
     done = subprocess.run(
         [sys.executable, "-c", told],
         input=serialize(OptionalResult(SquaredNorm(3.0))),

@@ -119,7 +119,7 @@ def test_curves_follow_scikit_learn(evaluation: cal.Evaluation) -> None:
 def test_a_system_below_the_diagonal_is_reported_as_it_is() -> None:
     ev = cal.classification(TRUTH, score=-GOOD, measures=["AUC"], curves=False)
     assert ev["AUC"].value < 0.5
-    assert "negated score would have an AUC of" in ev.findings[0].sentence
+    assert "negated score has an AUC of" in ev.findings[0].sentence
 
 
 def test_predicted_labels_serve_the_measures_of_counts() -> None:

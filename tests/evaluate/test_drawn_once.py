@@ -55,7 +55,7 @@ def evaluated(predicted: Any, **options: Any) -> None:
 
 def test_the_rest_of_a_slice_is_drawn_once_for_all_measures(draws: Counter[str]) -> None:
     evaluated(RIGHT[0], slices={"s": SLICE})
-    assert 0 < draws["Cells"] <= 1 + 3 + 3
+    assert 0 < draws["MultinomialCells"] <= 1 + 3 + 3
 
 
 @pytest.mark.parametrize("given", [{}, {"weight": WEIGHT}, {"cluster": CLUSTER}])
@@ -69,10 +69,10 @@ def test_where_rows_are_drawn_the_rest_of_all_slices_is_one_draw(
         cut = 1 - cut  # the first slice is small, and its rest is what is asked for
     evaluated(WRONG[0], slices={"s": cut}, **given)
     # Of clusters, influence says what the slices differ by.
-    others = {} if "cluster" in given else {"Others": 1}
+    others = {} if "cluster" in given else {"ComplementReplicates": 1}
     # Of each part its own, and of enough rows a class none, as what is likely says more.
-    assert draws["Cells"] <= 2 * slices + 1
-    assert draws["Others"] == others.get("Others", 0)
+    assert draws["MultinomialCells"] <= 2 * slices + 1
+    assert draws["ComplementReplicates"] == others.get("ComplementReplicates", 0)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_where_rows_are_drawn_the_rest_of_all_slices_is_one_draw(
 def test_a_pair_of_systems_is_not_drawn_again(draws: Counter[str], given: Any) -> None:
     evaluated({"a": WRONG[0], "b": WRONG[1], "c": RIGHT[0]}, **given)
     by_cells = 0 if "cluster" in given else 2  # c alone is drawn by its cells, with a and b by row
-    assert draws["Cells"] <= 3 + by_cells
+    assert draws["MultinomialCells"] <= 3 + by_cells
 
 
 # --------------------------------------------------------------------------- what they come to

@@ -124,7 +124,7 @@ def test_what_is_detectable_is_searched_for_once(monkeypatch: pytest.MonkeyPatch
     """The search is as long for a thousand differences as for one, and finds the same."""
     se, degrees = RANDOM.random(1000), [None, 9, 49, 0.5] * 250
     one_by_one = [power.all_detectable([each], [None], power=0.9)[0] for each in se]
-    steps = counting(monkeypatch, power, "_two_sided")
+    steps = counting(monkeypatch, power, "_two_sided_power")
     power.all_detectable(se[:1], [49])
     alone = steps.total()
     found = power.all_detectable(se, degrees)

@@ -758,7 +758,7 @@ def test_reports_show_slices() -> None:
     assert '<h2 id="slices">Slices' in page
     assert '<h3 class="by">By &lt;site&gt;</h3>' in page
     assert "<site>" not in page
-    assert "differs from the rest: Oslo" in page
+    assert "differs significantly from all other rows: Oslo" in page
 
 
 def test_a_page_of_many_slices_is_bounded() -> None:

@@ -13,7 +13,7 @@ from calipers import _core
 from calipers.estimation.scores import ScoredRows
 from calipers.inference import max_statistic, paired_tests
 from calipers.inference.method_limits import FLOOR
-from calipers.inference.procedures import TestOnlyProcedure
+from calipers.inference.procedures import PValueProcedure
 from calipers.inference.settings import Settings
 from calipers.report.verdict import outcome
 from calipers.results import Comparison
@@ -438,7 +438,7 @@ def test_a_difference_is_held_against_all_deals_of_its_side(sign: int, alternati
         "less": np.mean(every <= seen + 1e-12),
     }
     assert len({round(p, 6) for p in truth.values()}) == 3
-    own = TestOnlyProcedure(
+    own = PValueProcedure(
         value=seen, method="none", name="none", made=lambda _: paired_tests.TestResult(0.0, "none")
     )
     together = max_statistic.MaxTProcedure(

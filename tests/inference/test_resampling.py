@@ -230,11 +230,11 @@ def test_the_number_of_threads_does_not_matter() -> None:
 
 
 def reasons_in_the_source() -> set[str]:
-    """What ``missing(method, reason)`` is called with, and ``no_interval="…"``."""
+    """What ``no_interval(method, reason)`` is called with, and ``no_interval="…"``."""
     found: set[str] = set()
     for path in Path(calipers.__file__).parent.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
-        if not re.search(r"\bno_interval\b|\bmissing\(|\breason=", source):
+        if not re.search(r"\bno_interval\b|\breason=", source):
             continue  # parsing all of them takes seconds
         for node in ast.walk(ast.parse(source)):
             if not isinstance(node, ast.Call):
@@ -250,7 +250,7 @@ def reasons_in_the_source() -> set[str]:
                 for k in values
                 for v in ((k.body, k.orelse) if isinstance(k, ast.IfExp) else (k,))
             ]
-            if name == "missing" and len(node.args) == 2:
+            if name == "no_interval" and len(node.args) == 2:
                 choice = node.args[1]
                 values += (
                     [choice.body, choice.orelse] if isinstance(choice, ast.IfExp) else [choice]

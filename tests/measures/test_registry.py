@@ -293,10 +293,10 @@ for family in sys.argv[1:]:
         if child:
             assert os.waitpid(child, 0)[1] == 0, family
             continue
-    of_family = [str(m) for m in measures.catalogue(family or None)]
+    of_family = [str(m) for m in measures.list_measures(family or None)]
     for module in pkgutil.walk_packages(measures.__path__, "calipers.measures."):
         importlib.import_module(module.name)
-    assert of_family == [str(m) for m in measures.catalogue(family or None)], of_family
+    assert of_family == [str(m) for m in measures.list_measures(family or None)], of_family
     break
 """
     subprocess.run([sys.executable, "-c", script, "", *families.FAMILIES], check=True)

@@ -69,9 +69,9 @@ COMMANDS = {
     "classification t.csv --truth y --score a --score b --threshold 0.5 --slice site "
     "--resamples 200": "Confusion matrix of a",
     "compare retrieval q m|n.run *b*.run -m AP --resamples 200": "Comparison: 2 systems",
-    "plan nDCG@10 --sd 0.1 --difference 0.02": "199 topics find",
+    "plan nDCG@10 --sd 0.1 --difference 0.02": "With 199 topics",
     "show old.json": "Classification: ",
-    "show plan.json": "199 topics find",
+    "show plan.json": "With 199 topics",
     "diff old.json new.json": "AUC",
 }
 

@@ -78,17 +78,17 @@ def test_a_measure_on_the_command_line_and_in_another_process(plug: Plug) -> Non
 
 
 FINDING = '''
-from calipers.findings import Said, rule
-from calipers.findings.regression import Numbers
+from calipers.findings import FindingDraft, rule
+from calipers.findings.regression import NumericPredictions
 
 LARGE = 3
 
-@rule("a-large-error", "information", Numbers, cost="rows", counts=True)
+@rule("a-large-error", "information", NumericPredictions, cost="rows", counts=True)
 def large(s, of):
     """A residual is {LARGE} or more away from 0."""
     most = float(abs(of.predicted - of.truth).max())
     if most >= LARGE:
-        yield Said(f"{s.who} is once {most:g} wrong.", {"most": most})
+        yield FindingDraft(f"{s.who} is once {most:g} wrong.", {"most": most})
 '''
 
 
@@ -108,13 +108,13 @@ def test_a_finding(plug: Plug) -> None:
 
 POLICY = """
 from calipers.inference.intervals import Interval
-from calipers.inference.policy import Row, register_policy
+from calipers.inference.policy import MethodRule, register_policy
 
 def widest(reading, level):
     return Interval(0.0, 9.0, "no better than nothing")
 
 register_policy(
-    "mean of a value per row", Row("nothing", lambda reading: reading.n < 50, make=widest)
+    "mean of a value per row", MethodRule("nothing", lambda reading: reading.n < 50, make=widest)
 )
 """
 
@@ -138,14 +138,14 @@ def test_a_row_for_differences(plug: Plug) -> None:
         "policies",
         """
 from calipers.inference.intervals import Interval
-from calipers.inference.policy import Row, register_policy
-from calipers.inference.procedures import ByLimits
+from calipers.inference.policy import MethodRule, register_policy
+from calipers.inference.procedures import LimitsProcedure
 
 def by_half(reading):
     limits = lambda level: Interval(reading.value - level, reading.value + level, "half")
-    return ByLimits(value=reading.value, method="half", name="test of halves", limits=limits)
+    return LimitsProcedure(value=reading.value, method="half", name="test of halves", limits=limits)
 
-register_policy("mean of a value per row", Row("half", make=by_half), differences=True)
+register_policy("mean of a value per row", MethodRule("half", make=by_half), differences=True)
 """,
     )
     ev = cal.regression(LOSS, {"x": LOSS * 0, "y": LOSS * 0.5}, measures=["MAE"], level=0.9)

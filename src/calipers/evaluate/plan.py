@@ -551,7 +551,6 @@ def plan(
     Examples
     --------
     >>> import calipers as cal
-    With 199 topics, a true difference of 0.02 in nDCG@10 is detected with 80.2% power (paired t).
     >>> print(cal.plan("nDCG@10", sd=0.1, difference=0.02).sentence)
     With 199 topics, a true difference of 0.02 in nDCG@10 is detected with 80.2% power (paired t).
     >>> print(cal.plan("recall", value=0.9, half_width=0.03, positives_share=0.1).sentence)

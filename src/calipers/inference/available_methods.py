@@ -24,11 +24,11 @@ from calipers.inference.procedures import (
     BcaProcedure,
     McNemarProcedure,
     Procedure,
+    PValueProcedure,
     Randomization,
     ReplicateProcedure,
     SignedRankProcedure,
     SignProcedure,
-    TestOnlyProcedure,
     Wald,
     no_procedure,
 )
@@ -728,7 +728,7 @@ def _location_procedure(
     if not number:
         return kind(**{**shared, "value": 0.0}, units=values, reason="nothing_differs")
     if not reading.of_units:
-        return TestOnlyProcedure(**shared, made=test, reason="no_interval_of_test")
+        return PValueProcedure(**shared, made=test, reason="no_interval_of_test")
     return kind(**shared, units=values)
 
 
@@ -741,7 +741,7 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
             return None
         name = made("two-sided").name
         reason = "no_interval_of_test"
-        return TestOnlyProcedure(
+        return PValueProcedure(
             **_shared_fields(reading), method=name, name=name, made=made, reason=reason
         )
     assert isinstance(units, UnitValues)

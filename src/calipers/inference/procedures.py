@@ -533,7 +533,7 @@ class SignedRankProcedure(Procedure):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TestOnlyProcedure(Procedure):
+class PValueProcedure(Procedure):
     """A test of no difference that knows no other value, and so has no interval."""
 
     made: Callable[[str], TestResult]

@@ -565,7 +565,7 @@ def threshold_document(of: ThresholdTables, look: DisplayOptions) -> Iterator[Bl
     if look.in_browser and len(of) > 1:
         yield Heading("Thresholds", anchor="cutoffs")
     for place, own in enumerate(of):
-        title, columns = f"Cut-offs{_system_suffix(own, of)}", tables.cutoff_columns(of, own)
+        title, columns = f"Thresholds{_system_suffix(own, of)}", tables.cutoff_columns(of, own)
         if look.medium is Medium.PAPER:
             # The thresholds are typeset as the other numbers are.
             columns = [column._replace(kind=NUMBER) for column in columns]

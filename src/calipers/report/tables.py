@@ -482,9 +482,9 @@ def cutoffs_caption(made: ThresholdTables) -> str:
         f"{shorten_name(way)}: {', '.join(dict.fromkeys(of))}" for way, of in methods.items()
     )
     level = numbers.format_percent(made.level)
-    intervals = f"{level} CIs ({how}) are of each cut-off by itself, " * bool(how)
+    intervals = f"{level} CIs ({how}) are of each threshold by itself, " * bool(how)
     return (
-        f"A score at or above the cut-off is positive. {intervals}"
+        f"A score at or above the threshold is positive. {intervals}"
         f"{'taken' if how else 'Each is taken'} as if it had been fixed in advance."
     )
 

@@ -1,4 +1,4 @@
-"""Cut-offs of scores, and what each of them would be worth."""
+"""Thresholds of scores, and what each of them would be worth."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _CELLS = ("TP", "FP", "FN", "TN")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdTable(JsonSerializable):
-    """What one system would be worth at each of some cut-offs; a score at or above one is positive.
+    """What one system would be worth at each of some thresholds; scores at or above are positive.
 
-    ``counts`` are the rows (or their weight) in the four cells, an entry a cut-off; ``values``,
+    ``counts`` are the rows (or their weight) in the four cells, an entry a threshold; ``values``,
     ``low`` and ``high`` are by measure, NaN where there is no value or no interval, and ``methods``
     name their intervals.
     """
@@ -43,7 +43,7 @@ class ThresholdTable(JsonSerializable):
         return self.counts["TP"] + self.counts["FP"]
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Not one number for each cut-off, or measures without limits."""
+        """Not one number for each threshold, or measures without limits."""
         for of in ("counts", "values", "low", "high"):
             for name, column in getattr(self, of).items():
                 if len(column) != len(self.cutoffs):
@@ -57,9 +57,9 @@ class ThresholdTable(JsonSerializable):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdTables(JsonSerializable, TidyResult):
-    """Cut-offs of the scores of systems, and every measure at each, with its interval.
+    """Thresholds of the scores of systems, and every measure at each, with its interval.
 
-    Intervals are of each cut-off by itself. ``asked`` are the names of measures that people are to
+    Intervals are of each threshold alone. ``asked`` are the names of measures that people are to
     see, such as PPV, where those are not the canonical ones.
 
     Examples
@@ -109,7 +109,7 @@ class ThresholdTables(JsonSerializable, TidyResult):
         return column_types(("system", "cutoff", "above", *_CELLS, *ends))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows: one cut-off of one system each."""
+        """Tidy rows: one threshold of one system each."""
         return [row for table in self.tables for row in self._rows_of(table)]
 
     def _rows_of(self, table: ThresholdTable) -> list[dict[str, Any]]:
