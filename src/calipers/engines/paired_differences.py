@@ -21,6 +21,7 @@ from calipers.statistics import (
     FloatArray,
     IntArray,
     MajorityValue,
+    Signs,
     Statistic,
     StatisticVector,
     UnitDifferences,
@@ -123,15 +124,10 @@ class PairDifferences(Mergeable):
         for at, pair in enumerate(pairs):
             one, other = (moved.get(asked) for asked in pair.asked)
             values = [_values(systems[name], pair.measure) for name in pair.systems]
-            losses = [_losses(systems[of[0]], pair.measure, whole[of]) for of in pair.asked]
-            rated = [_rating_sample(systems[name], pair.measure) for name in pair.systems]
             if pair.clustered:
-                if rated[0] is not None and rated[1] is not None:
-                    found[at] = UnitDifferences.of_signs(rated[0].signs(rated[1]))
-                if pair.of_values and values[0] is not None and values[1] is not None:
-                    losses = [values[0].values, values[1].values]
-                if losses[0] is not None and losses[1] is not None:
-                    found[at] = UnitDifferences.of_signs(count_signs(losses[0] - losses[1]))
+                signs = _signs(pair, systems, whole)
+                if signs is not None:
+                    found[at] = UnitDifferences.of_signs(signs)
                 continue
             if values[0] is not None and values[1] is not None:
                 if pair.of_values:
@@ -147,12 +143,10 @@ class PairDifferences(Mergeable):
             if pair.by_rows and one is not None and other is not None:
                 # Of averages no row is of either class, also where those of a batch are of one.
                 averaged = isinstance(whole[pair.asked[0]], ClassTables | StatisticVector)
-                items = [None if of is None else _items(of, pair.measure) for of in rated]
-                found[at] = _differences(pair, one, other, total, items, by_class=not averaged)
-                if rated[0] is not None and rated[1] is not None:
-                    found[at] = replace(found[at], signs=rated[0].signs(rated[1]))
-                if losses[0] is not None and losses[1] is not None:
-                    found[at] = found[at].signed(losses[0] - losses[1])
+                rated = [_items(systems[name], pair.measure) for name in pair.systems]
+                spread = _differences(pair, one, other, total, rated, by_class=not averaged)
+                signs = _signs(pair, systems, whole)
+                found[at] = spread if signs is None else replace(spread, signs=signs)
         return cls(found, met)
 
     def __add__(self, other: PairDifferences) -> PairDifferences:
@@ -189,9 +183,12 @@ def _values(system: SystemOutput, measure: Measure) -> RowValues | None:
     return of if isinstance(of, RowValues) and is_mean(own) else None
 
 
-def _losses(system: SystemOutput, measure: Measure, whole: Statistic) -> FloatArray | None:
-    """What each row loses, where a number is a function of their mean."""
+def _row_values(pair: Pair, system: SystemOutput, whole: Statistic) -> FloatArray | None:
+    """The values of rows whose mean a number is a function of."""
+    measure = pair.measure
     of, own = _resolve_measure(system, measure)
+    if pair.of_values and isinstance(of, RowValues):
+        return of.values
     if isinstance(whole, StatisticVector):
         terms = system.asked(measure)[0].terms(own)
         return terms.as_loss(own, whole) if isinstance(terms, StreamedOutputs) else None
@@ -204,9 +201,22 @@ def _rating_sample(system: SystemOutput, measure: Measure) -> RatingSample | Non
     return of if isinstance(of, RatingSample) else None
 
 
-def _items(rated: RatingSample, measure: Measure) -> npt.NDArray[np.bool_]:
+def _items(system: SystemOutput, measure: Measure) -> npt.NDArray[np.bool_] | None:
     """Which items a measure of raters is made of."""
-    return counted_items(measure, rated.statistic)
+    of, own = _resolve_measure(system, measure)
+    return counted_items(own, of.statistic) if isinstance(of, RatingSample) else None
+
+
+def _signs(
+    pair: Pair, systems: Mapping[str, SystemOutput], whole: Mapping[Asked, Statistic]
+) -> Signs | None:
+    """On how many rows the first system has more than the second, as much and less; None where
+    rows have no values of their own."""
+    first, second = (_rating_sample(systems[name], pair.measure) for name in pair.systems)
+    if first is not None and second is not None:
+        return first.signs(second)
+    one, other = (_row_values(pair, systems[asked[0]], whole[asked]) for asked in pair.asked)
+    return None if one is None or other is None else count_signs(one - other)
 
 
 def _subtract_values(first: RowValues, second: RowValues) -> UnitDifferences:

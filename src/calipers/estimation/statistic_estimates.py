@@ -10,7 +10,7 @@ from calipers.estimation import averages, calibration, regression, scores, skill
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import estimate_from_moments
 from calipers.estimation.multilabel import LabelCounts
-from calipers.estimation.rater_agreement import estimate_agreement as of_ratings
+from calipers.estimation.rater_agreement import estimate_agreement
 from calipers.measures.averages import is_multioutput
 from calipers.statistics import (
     ClassLosses,
@@ -69,7 +69,7 @@ def estimate_from_statistic(
     if isinstance(statistic, NumericMoments | NumericRows):
         return regression.estimate_from_statistic(measure, statistic, settings, rows)
     if isinstance(statistic, Ratings):
-        return of_ratings(measure, statistic, settings)
+        return estimate_agreement(measure, statistic, settings)
     return None
 
 

@@ -21,8 +21,7 @@ from calipers.data.binary_labels import (
     other_of_pair,
     positive_probability,
 )
-from calipers.data.class_labels import ClassLabels, encode_labels, sort_labels
-from calipers.data.class_labels import encode_classes as found_classes
+from calipers.data.class_labels import ClassLabels, encode_classes, encode_labels, sort_labels
 from calipers.data.class_probabilities import is_distribution, is_table, probability_matrix
 from calipers.data.errors import InputError, format_names
 from calipers.data.frequency_weights import RowRepeats
@@ -225,7 +224,7 @@ def _has_sets(truth: Any) -> bool:
 def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) -> ClassLabels:
     """The classes of truth and prediction. Where they hold one, the other is one that no row has,
     as in :func:`encode_binary`: a problem of one class is no problem."""
-    found = found_classes(truth, labels, also={"predicted": prediction})
+    found = encode_classes(truth, labels, also={"predicted": prediction})
     if labels is not None or len(found.names) > 1:
         return found
     [name] = found.names

@@ -17,8 +17,7 @@ from calipers.evaluation.cluster_tables import bisect_clusters
 from calipers.evaluation.visible_rows import VisibleRows, visible_rows
 from calipers.findings import IntervalNumber, Subject
 from calipers.findings.class_balance import ClassSizes, TopicEstimates
-from calipers.findings.clusters import ClusterCounts as NumbersOfClusters
-from calipers.findings.clusters import PermutationTest, PointSilhouettes
+from calipers.findings.clusters import ClusterCounts, PermutationTest, PointSilhouettes
 from calipers.findings.comparisons import ComparisonResults
 from calipers.findings.confusion_cells import UNKNOWN, BinaryCells, ConfusionCells, MulticlassCells
 from calipers.findings.duplicates import RowOutputs
@@ -288,7 +287,7 @@ def from_clusterings(sample: Sample, told: Told) -> tuple[Finding, ...]:
             values.setdefault(e.measure, (d.higher_is_better, {}))[1][e.system] = e.value
     clusters = {name: len(s.names) for name, s in systems.items()}
     why = {name: bias_description(parse(name, TASKS[sample.problem.task])) for name in values}
-    return _collect_findings(sample, has, (NumbersOfClusters(clusters, values, why),), told)
+    return _collect_findings(sample, has, (ClusterCounts(clusters, values, why),), told)
 
 
 def from_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.systems.binary import BinaryOutput as Binary
+    from calipers.systems.binary import BinaryOutput
     from calipers.systems.multiclass import MulticlassOutput
 
-    S = TypeVar("S", Binary, MulticlassOutput)
+    S = TypeVar("S", BinaryOutput, MulticlassOutput)
 
 #: What the counts of a matrix are kept as.
 COUNTS = "counts"
@@ -151,7 +151,7 @@ def restore_systems(
     one is ``positive``."""
     from calipers.data.binary_labels import BinaryLabels
     from calipers.data.class_labels import ClassLabels
-    from calipers.systems.binary import BinaryOutput as Binary
+    from calipers.systems.binary import BinaryOutput
     from calipers.systems.multiclass import ClassificationProblem, MulticlassOutput
 
     [(_, _, first), *_] = kept
@@ -163,5 +163,7 @@ def restore_systems(
     else:
         if len(names) != 2:
             raise FileError("what was kept is damaged: it is not of two classes")
-        like = Binary("", BinaryLabels((names[0], names[1]), np.zeros(0, bool)), None, settings)
+        like = BinaryOutput(
+            "", BinaryLabels((names[0], names[1]), np.zeros(0, bool)), None, settings
+        )
     return {name: restore_system(name, said, own, like) for name, said, own in kept}

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from calipers.estimation.permutation import PermutationPool, PermutationResult
     from calipers.results import Comparison
     from calipers.systems.base import SystemOutput
-    from calipers.systems.binary import BinaryOutput as Binary
+    from calipers.systems.binary import BinaryOutput
 
 
 #: So many numbers the margins of all parts may have at a time.
@@ -124,9 +124,9 @@ MOST_NUMBERS = 5_000_000
 T = TypeVar("T")
 
 
-def score_problem(system: SystemOutput, measure: Measure) -> Binary | None:
+def score_problem(system: SystemOutput, measure: Measure) -> BinaryOutput | None:
     """The problem of two classes whose table of scores a measure is a formula over."""
-    found: Binary | None = system.problem_of(measure)
+    found: BinaryOutput | None = system.problem_of(measure)
     return found if measure.definition.on is ScoreTable else None
 
 
@@ -281,7 +281,7 @@ class Subsets:
         levels = ProbabilityLevels.of(whole.table).clipped(delta)
         return sums[part].fit(levels.line if both else (levels.offset, 1.0), both=both)
 
-    def _sums(self, whole: Binary, delta: float) -> list[LogitSums] | None:
+    def _sums(self, whole: BinaryOutput, delta: float) -> list[LogitSums] | None:
         assert whole.probability is not None
         p = np.clip(whole.probability, delta, 1 - delta)
         with np.errstate(divide="ignore"):

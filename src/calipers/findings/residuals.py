@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from calipers.findings.formatting import IntervalNumber
-from calipers.findings.formatting import format_first as the_first
+from calipers.findings.formatting import IntervalNumber, format_first
 from calipers.findings.linear_trend import LinearTrend, fit_line
 from calipers.findings.regression import ENOUGH, NumericPredictions, Residuals
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_mean, rule
@@ -217,7 +216,7 @@ def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
     yield FindingDraft(
         f"{s.who}: {k:,} of {format_count(found.rows, 'rows')} account{'s' if k == 1 else ''} for "
         f"{format_percent(round(share, 2))} of the squared error: "
-        f"{the_first(found.names, _NAMED)}. "
+        f"{format_first(found.names, _NAMED)}. "
         f"Without {'it' if k == 1 else 'them'} the RMSE would be {format_number(then)} instead of "
         f"{format_number(now)}; check the truth {'of this row' if k == 1 else 'of these rows'}.",
         {

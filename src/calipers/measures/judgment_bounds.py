@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
-from calipers.measures.registry import get_definition as definition_of
+from calipers.measures.registry import get_definition
 from calipers.measures.retrieval import gains
 from calipers.measures.retrieval.binary_relevance import n_documents_at_recall
 from calipers.statistics import GEOMETRIC_FLOOR, FloatArray, IntArray, JudgedRankings
@@ -435,7 +435,7 @@ def _eleven_points(block: TopicBlock, measure: Measure) -> Ends:
     point = {"rel": p["rel"], "rule": p["rule"]}
     each = [
         _interpolated_precision_bounds(
-            block, definition_of("retrieval", "IPrec").bind({**point, "recall": recall})
+            block, get_definition("retrieval", "IPrec").bind({**point, "recall": recall})
         )
         for recall in p["recalls"]
     ]

@@ -10,8 +10,7 @@ import numpy as np
 
 from calipers.report import numbers
 from calipers.report.blocks import Table
-from calipers.report.safe_names import shorten_name
-from calipers.report.safe_names import unique_labels as told_apart
+from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.text_columns import align_table
 from calipers.results import ORIENTATIONS
 from calipers.results.estimate import ALL_RATERS, UNNAMED
@@ -77,7 +76,7 @@ def matrix_table(
 ) -> tuple[list[str], list[list[str]]]:
     """The head of the matrix as a table, and its rows; a row begins with its class. Of many classes
     the cells that hold rows."""
-    names = list(told_apart(confusion.labels, LABEL).values())
+    names = list(unique_labels(confusion.labels, LABEL).values())
     if len(names) > MOST_IN_GRID:
         return _list_cells(confusion, names, orientation, normalise)
     cells = format_cells(confusion.table(orientation, normalise), shares=normalise is not None)
@@ -130,7 +129,7 @@ def table(
 def class_table(confusion: ConfusionBase) -> tuple[list[str], list[list[str]]]:
     """The table of classes: its head and its rows."""
     rows = confusion.class_rows()
-    names = list(told_apart(confusion.labels, LABEL).values())
+    names = list(unique_labels(confusion.labels, LABEL).values())
     sizes = format_cells(
         np.array([[row["truth"], row["predicted"]] for row in rows], np.float64), shares=False
     )
@@ -160,7 +159,7 @@ def summary(confusion: ConfusionBase) -> str:
     total, right = float(count.sum()), float(count[truth == predicted].sum())
     text = f"{numbers.format_number(right)} of {numbers.format_number(total)} are on the diagonal"
     for *names, most in largest_confusions(confusion, 1):
-        true, said = told_apart(names).values()
+        true, said = unique_labels(names).values()
         text += (
             f"; the most frequent error predicts {said} for {true} ({numbers.format_number(most)})"
         )
@@ -177,7 +176,7 @@ _LABEL_LENGTH = 24
 
 def label_grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
     """The head of the table, and its rows; a row begins with its label."""
-    names = list(told_apart(table.labels, _LABEL_LENGTH).values())
+    names = list(unique_labels(table.labels, _LABEL_LENGTH).values())
     counted = (table.truth, *table.counts.values())
     columns = [names, *(list(map(numbers.sizes(column), column.tolist())) for column in counted)]
     digits = numbers.Rounding(2)

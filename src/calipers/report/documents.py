@@ -55,8 +55,7 @@ from calipers.report.headlines import (
     primary_differences,
     secondary_headline,
 )
-from calipers.report.safe_names import escape_unprintable, shorten_name
-from calipers.report.safe_names import unique_labels as told_apart
+from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
 from calipers.report.tables import (
     KEY,
     MOST_ON_A_PAGE,
@@ -716,7 +715,7 @@ def _splits(of: Comparison) -> Iterator[Block]:
     per_unit = of.per_unit
     if per_unit is None or per_unit.unit != "splits" or len(per_unit.ids) > MOST_SPLITS:
         return
-    names = told_apart(system for d in of for system in (d.system, d.baseline))
+    names = unique_labels(system for d in of for system in (d.system, d.baseline))
     columns = [Column("split", KEY, list(map(shorten_name, per_unit.ids)))]
     for d in of:
         ours, theirs = (per_unit.values[system][d.measure] for system in (d.system, d.baseline))

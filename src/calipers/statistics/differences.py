@@ -127,16 +127,12 @@ class UnitDifferences(Statistic):
         sizes = np.abs(values)
         with np.errstate(invalid="ignore"):
             differ = int(np.count_nonzero(sizes > ROUNDING * sizes.max(initial=0.0)))
-        return cls(spread, differ, exact=True).signed(values)
+        return cls(spread, differ, signs=count_signs(values), exact=True)
 
     @classmethod
     def of_signs(cls, signs: Signs) -> Self:
         """Of units that are compared one by one and no more."""
         return cls(Histogram.from_rows(np.zeros(0)), signs=signs)
-
-    def signed(self, values: FloatArray) -> Self:
-        """With the signs of values of units."""
-        return replace(self, signs=count_signs(values))
 
     @classmethod
     def of_rows(
