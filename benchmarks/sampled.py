@@ -31,7 +31,7 @@ def main() -> None:
         found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in world.truth}
         for number in range(given.simulations):
             random = np.random.default_rng([given.seed, place, number])
-            made = world.draw(random)(interval="auto", resamples=1000, seed=number)
+            made = world.draw(random)(interval="auto", n_resamples=1000, seed=number)
             for e in made.estimates:
                 held = e.low <= world.truth[e.measure] <= e.high
                 found[e.measure].append((e.value, e.standard_error, float(held)))

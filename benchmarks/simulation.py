@@ -145,19 +145,19 @@ def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, 
         return
     [name] = source.systems
     if not isinstance(source, RowSystems):
-        topics = [source.topics_of(name, j, settings) for j in range(len(source.measures))]
+        topics = [source.topic_rows(name, j, settings) for j in range(len(source.measures))]
         yield from zip(map(str, source.measures), estimate_over_topics(topics), strict=True)
         return
-    system = source.by_name[name].under(settings)
+    system = source.by_name[name].with_settings(settings)
     for measure in source.measures:
-        yield str(measure), system.reading(measure)
+        yield str(measure), system.point_estimate(measure)
 
 
 def by(reading: PointEstimate, way: str) -> Interval:
     """The interval of a reading by one way; what was drawn for it stays for the next."""
     given = reading.settings
-    parts = {"level": given.level, "resamples": given.resamples, "seed": given.seed}
-    object.__setattr__(reading, "settings", Settings.parsed(way or "auto", **parts))
+    parts = {"level": given.level, "n_resamples": given.n_resamples, "seed": given.seed}
+    object.__setattr__(reading, "settings", Settings.parse(way or "auto", **parts))
     return policy.interval(reading)
 
 
@@ -187,15 +187,15 @@ def simulated(
                 tally("", "", test).p_value(p)
                 digest.update(f"{test} {p:.6g}\n".encode())
             continue
-        evaluation = world.draw(random)(interval="none", resamples=RESAMPLES, seed=number)
+        evaluation = world.draw(random)(interval="none", n_resamples=RESAMPLES, seed=number)
         if isinstance(evaluation, Mapping):  # estimates by name, which no policy makes
             for name, e in evaluation.items():
-                own = Interval(e.low, e.high, e.method, e.no_interval)
+                own = Interval(e.low, e.high, e.method, e.interval_reason)
                 bounds = world.ranges.get(name, (-math.inf, math.inf))
                 tally(name).interval(own, e.value, float(world.truth[name]), bounds)
                 digest.update(f"{e.low:.6g} {e.high:.6g} {e.method}\n".encode())
             continue
-        settings = Settings(resamples=RESAMPLES, seed=number)
+        settings = Settings(n_resamples=RESAMPLES, seed=number)
         for measure, reading in readings(evaluation, settings):
             truth = float(world.truth[measure])
             bounds = world.ranges.get(measure, _bounds(reading))

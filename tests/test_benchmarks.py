@@ -135,7 +135,7 @@ def test_measures_without_coverage_have_no_interval() -> None:
         cal.from_values({"a": right}, measure="accuracy", cost={"usd": {"a": 12.5}}).costs,
     )
     reasons = {
-        e.measure.partition("[")[0]: e.no_interval for ev in evaluations for e in ev.estimates
+        e.measure.partition("[")[0]: e.interval_reason for ev in evaluations for e in ev.estimates
     }
     assert reasons == {name: policy.WITHOUT[kind].reason for (_, name), kind in NO_INTERVAL.items()}
 

@@ -198,7 +198,7 @@ def test_where_scipy_and_we_differ() -> None:
 
     n, k = 30, 3
     table = {name: random.normal(shift, 1, n) for name, shift in (("a", 0), ("b", 0.3), ("c", 0.5))}
-    overall = cal.from_values(table, measure="AP").compare().overall
+    overall = cal.from_values(table, measure="AP").compare().omnibus
     chi, p = stats.friedmanchisquare(*table.values())
     f = (n - 1) * chi / (n * (k - 1) - chi)
     assert overall[0].friedman_p == pytest.approx(stats.f.sf(f, k - 1, (k - 1) * (n - 1)), rel=1e-9)

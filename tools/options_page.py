@@ -47,7 +47,7 @@ def table(engines: dict[str, str]) -> tuple[list[str], dict[str, list[str]]]:
                 place = list(reasons).index(found.reason) + 1
                 said.append(f"no ({place})")
             else:
-                said.append(found.said)
+                said.append(found.text)
         lines.append(f"| `{option}` | {' | '.join(said)} |")
     return lines, reasons
 

@@ -177,7 +177,11 @@ def parameters(of: Task | Function) -> tuple[list[Parameter], list[Parameter]]:
     else:
         given = {argument.name: argument for argument in of.arguments}
         order = list(given)
-    for kind, names in (("more", of.more), ("positional", of.positional), ("needed", of.needed)):
+    for kind, names in (
+        ("more", of.extra_help),
+        ("positional", of.positional),
+        ("needed", of.required),
+    ):
         odd = [name for name in names if name not in given]
         if odd:
             raise UndeclaredError(f"{of.name}: {kind} names {odd[0]!r}, which is not declared")
@@ -188,7 +192,7 @@ def parameters(of: Task | Function) -> tuple[list[Parameter], list[Parameter]]:
                 f"{one.help!r}"
             )
     made = {
-        name: parameter(one, needed=name in of.needed, more=of.more.get(name, ""))
+        name: parameter(one, needed=name in of.required, more=of.extra_help.get(name, ""))
         for name, one in given.items()
     }
     by_name = [made[name] for name in order if name not in of.positional]

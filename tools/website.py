@@ -268,7 +268,7 @@ def measure_page(d: Definition) -> str:
         "Task": d.task or "",
         "Range": f"{low:g} to {high:g}; {better[d.higher_is_better]}",
         "A perfect system gets": "" if d.perfect is None else f"{d.perfect:g}",
-        "Computed from": f"`{d.on.__name__}`",
+        "Computed from": f"`{d.statistic.__name__}`",
         "Parameters": ", ".join(
             f"`{k}`" + ("" if k in d.required else f" = {v!r}") for k, v in d.parameters.items()
         ),

@@ -24,7 +24,7 @@ def scores_here(truth: Any, score: Any) -> None:
     import calipers as cal
 
     cal.classification(
-        truth, score=score, measures=RESAMPLED, interval="bootstrap", resamples=REPLICATES,
+        truth, score=score, measures=RESAMPLED, interval="bootstrap", n_resamples=REPLICATES,
         curves=False,
     )  # fmt: skip
 
@@ -67,7 +67,7 @@ def mean_here(truth: Any, predicted: Any) -> None:
     import calipers as cal
 
     cal.regression(
-        truth, predicted, measures=["MAE"], interval="percentile", resamples=REPLICATES,
+        truth, predicted, measures=["MAE"], interval="percentile", n_resamples=REPLICATES,
         curves=False,
     )  # fmt: skip
 

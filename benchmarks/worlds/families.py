@@ -78,7 +78,7 @@ def table(values: Floats, seed: int) -> Evaluation:
         {name: values[:, j] for j, name in enumerate(names)},
         {name: [{} for _ in measures] for name in names},
         {name: {} for name in names},
-        make_settings("auto", level=0.95, resamples=RESAMPLES, seed=seed),
+        make_settings("auto", level=0.95, n_resamples=RESAMPLES, seed=seed),
     )
     comparison = default_comparison(source, None, source.settings)
     return source.evaluation("values", {}, [], comparison=comparison)

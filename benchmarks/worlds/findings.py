@@ -263,7 +263,7 @@ def findings(design: str, number: int) -> Trial:
     make, wrong = (WORLDS | OF_RUNS)[design]
 
     def draw(random: Random, seed: int) -> dict[str, float]:
-        said = {f.kind for f in make(random, number)(resamples=RESAMPLES, seed=seed).findings}
+        said = {f.kind for f in make(random, number)(n_resamples=RESAMPLES, seed=seed).findings}
         spoken = {kind: float(kind not in said) for kind in wrong}
         return {**spoken, "any of these": min(spoken.values())}
 

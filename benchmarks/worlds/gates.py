@@ -29,9 +29,9 @@ def _answers(evaluation: Evaluation, margin: float) -> dict[str, float]:
     [d] = found
     [ninety] = evaluation.compare(baseline="old", margin=margin, adjust="none", level=0.9)
     worse = ninety.low if d.higher_is_better is not False else -ninety.high
-    agrees = np.isnan(d.p_not_inferior) or (d.p_not_inferior <= 0.05) == (worse > -margin)
+    agrees = np.isnan(d.p_noninferiority) or (d.p_noninferiority <= 0.05) == (worse > -margin)
     return {
-        "gate at the true margin": 1.0 if np.isnan(d.p_not_inferior) else d.p_not_inferior,
+        "gate at the true margin": 1.0 if np.isnan(d.p_noninferiority) else d.p_noninferiority,
         "interval against test": 0.0 if contradicts(d) else 1.0,
         "interval against margin": 1.0 if agrees else 0.0,
     }
@@ -44,7 +44,7 @@ def _topics(design: str, number: int, share: float, loss: float, noise: float) -
         apart = np.where(random.random(number) < share, -loss, 0.0)
         apart += noise * random.normal(size=number)
         values = {"new": 0.5 + np.clip(apart, -0.5, 0.5), "old": np.full(number, 0.5)}
-        made = cal.from_values(values, measure="nDCG", resamples=RESAMPLES, seed=seed)
+        made = cal.from_values(values, measure="nDCG", n_resamples=RESAMPLES, seed=seed)
         return _answers(made, share * loss)
 
     known = ("gate at the true margin",) if noise else ()
@@ -62,7 +62,7 @@ def _losses(number: int) -> Trial:
         new = np.where(missed, np.where(truth, 1e-3, 1 - 1e-3), right)
         given = {"new": new, "old": right}
         ask = CLASSIFICATION(truth, probability=given, measures=("log-loss",))
-        return _answers(ask(resamples=RESAMPLES, seed=seed), 0.02 * float(worst - usual))
+        return _answers(ask(n_resamples=RESAMPLES, seed=seed), 0.02 * float(worst - usual))
 
     known = ("gate at the true margin",)
     design = "log loss, 2% of the rows missed"
@@ -79,7 +79,7 @@ def _areas(number: int, positives: float, first: float, second: float) -> Trial:
         noise = np.sqrt(0.5) * common + np.sqrt(0.5) * own
         score = {"old": apart[0] * truth + noise[0], "new": apart[1] * truth + noise[1]}
         ask = CLASSIFICATION(truth, score=score, measures=("AUC",))
-        return _answers(ask(resamples=RESAMPLES, seed=seed), first - second)
+        return _answers(ask(n_resamples=RESAMPLES, seed=seed), first - second)
 
     design = f"AUC {first:g} and {second:g}"
     known = ("gate at the true margin",) if first > 0.9 else ()
@@ -99,7 +99,7 @@ def _effect(number: int, shift: float, shape: str) -> Trial:
     def draw(random: Random, seed: int) -> dict[str, float]:
         apart = np.clip(shapes[shape](random) + shift, -0.5, 0.5)
         values = {"new": 0.5 + apart, "old": np.full(number, 0.5)}
-        made = cal.from_values(values, measure="nDCG", resamples=RESAMPLES, seed=seed)
+        made = cal.from_values(values, measure="nDCG", n_resamples=RESAMPLES, seed=seed)
         [d] = made.compare(baseline="old", adjust="none")
         missed = d.has_interval and not d.low <= shift <= d.high
         return {

@@ -110,7 +110,7 @@ def capacity(rows: int, folds: int, repeats: int, dear: int) -> World:
 
         def evaluate(*, seed: int, **_: Any) -> Mapping[str, Estimate]:
             made = cal.validation_curve(
-                First(), x, y, parameter="number", values=numbers, folds=folds, repeats=repeats,
+                First(), x, y, param_name="number", param_range=numbers, cv=folds, n_repeats=repeats,
                 seed=seed,
             )  # fmt: skip
             parts = ("training", "validation")
@@ -138,13 +138,13 @@ def sizes(rows: int, dear: int) -> World:
 
         def evaluate(*, seed: int, **_: Any) -> Mapping[str, Estimate]:
             made = cal.learning_curve(
-                First(), x, y, sizes=number, folds=folds, repeats=3, seed=seed
+                First(), x, y, train_sizes=number, cv=folds, n_repeats=3, seed=seed
             )
             first, *_rest, last = made
-            more = made.more
+            more = made.extrapolation
             told = Estimate("MSE", more.value, more.low, more.high, method="of all forms")
             if more.reason is not None:
-                told = Estimate("MSE", more.value, no_interval=more.reason)
+                told = Estimate("MSE", more.value, interval_reason=more.reason)
             return {
                 "training, smallest": first.training,
                 "validation, smallest": first.validation,
@@ -192,7 +192,7 @@ def decomposed(sets: int, tested: int, dear: int) -> World:
         def evaluate(*, seed: int, **_: Any) -> Mapping[str, Estimate]:
             made = cal.bias_variance(
                 Polynomial(), generate=drawn, test=(at[:, None], y), training_sets=sets,
-                parameter="degree", values=degrees, noise=NOISE**2, exact=not tested,
+                param_name="degree", param_range=degrees, noise=NOISE**2, exact=not tested,
                 sampled=bool(tested), seed=seed,
             )  # fmt: skip
             return {f"{p}, {row.value}": row.parts[p] for row in made for p in PARTS}
@@ -251,7 +251,7 @@ def classes(sets: int, rows: int, bins: int, dear: int) -> World:
         made: dict[str, float] = dict.fromkeys(OF_LABELS, 0.0)
         for label, weight in ((1, chance(GRID)), (0, 1 - chance(GRID))):
             for place in range(len(GRID)):
-                own = zero_one(says[:, [place]], np.array([label]), 2, resamples=1)
+                own = zero_one(says[:, [place]], np.array([label]), 2, n_resamples=1)
                 for name in OF_LABELS:
                     made[name] += weight[place] * own[name].value / len(GRID)
         return made
@@ -260,10 +260,10 @@ def classes(sets: int, rows: int, bins: int, dear: int) -> World:
         x, y = labelled(random, sets * each)
         at, truth = labelled(random, rows)
 
-        def evaluate(*, seed: int, resamples: int, **_: Any) -> Mapping[str, Estimate]:
+        def evaluate(*, seed: int, n_resamples: int, **_: Any) -> Mapping[str, Estimate]:
             made = cal.bias_variance(
                 Bins(bins), x[:, None], y, test=(at[:, None], truth), training_sets=sets,
-                resamples=resamples, seed=seed,
+                n_resamples=n_resamples, seed=seed,
             )  # fmt: skip
             return {name: made.rows_by_value[0].parts[name] for name in OF_LABELS}
 
@@ -299,7 +299,7 @@ def alike(rows: int, folds: int, repeats: int) -> Trial:
         y = random.normal(size=rows)
         x = y[:, None] + random.normal(size=(rows, 5))
         made = cal.validation_curve(
-            OneOf(), x, y, parameter="feature", values=range(5), folds=folds, repeats=repeats,
+            OneOf(), x, y, param_name="feature", param_range=range(5), cv=folds, n_repeats=repeats,
             seed=seed,
         )  # fmt: skip
         return {"any marked": min(row.difference.p_adjusted for row in made if row.difference)}

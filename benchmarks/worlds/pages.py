@@ -84,7 +84,7 @@ def errors(
         of_best = [outcome(d).decided for d in first if best in (d.system, d.baseline)]
         found |= {"found": float(any(of_best)), "all found": float(all(of_best))}
     # Findings that rest on a test share one error budget, however many systems and rules there are.
-    tested = [f for f in evaluation.findings if ADJUSTED_P in f.numbers]
+    tested = [f for f in evaluation.findings if ADJUSTED_P in f.values]
     found |= {"findings that claim": float(bool(tested))}
     found |= {f"finding: {f.kind}": 1.0 for f in evaluation.findings}
     return {name: 0.0 if err else 1.0 for name, err in found.items()}
@@ -188,7 +188,7 @@ def whole(task: str, number: int, systems: int, *, better: bool = False) -> Tria
     def draw(random: Random, seed: int) -> dict[str, float]:
         made = data(random, number, systems, much if better else 0.0)
         best = f"system {systems - 1}" if better else None
-        return errors(made(resamples=RESAMPLES, seed=seed), best)
+        return errors(made(n_resamples=RESAMPLES, seed=seed), best)
 
     design = f"{task}, {systems} systems" + (", one better" if better else "")
     size = f"{number} {'topics' if task == 'runs' else 'rows'}"
@@ -200,8 +200,8 @@ def alike(data: str, number: int, systems: int) -> Trial:
     """A page of systems of which no finding that rests on a test is true."""
 
     def draw(random: Random, seed: int) -> dict[str, float]:
-        found = NULL_PAGES[data](random, number, systems)(resamples=RESAMPLES, seed=seed).findings
-        claimed = {f.kind for f in found if ADJUSTED_P in f.numbers}
+        found = NULL_PAGES[data](random, number, systems)(n_resamples=RESAMPLES, seed=seed).findings
+        claimed = {f.kind for f in found if ADJUSTED_P in f.values}
         kinds = {f"finding: {kind}": 0.0 for kind in claimed}
         return {"findings that claim": float(not claimed), **kinds}
 

@@ -26,7 +26,7 @@ def several(number: int, systems: int, of: PerTopic) -> Trial:
         evaluation = cal.from_values(
             {f"system {j}": column for j, column in enumerate(table.T)},
             measure=of.measure,
-            resamples=200,
+            n_resamples=200,
             seed=seed,
         )
         found = {
@@ -122,12 +122,12 @@ def at_margin(number: int, margin: float = 0.05) -> Trial:
         values = 0.5 + 0.15 * (np.sqrt(0.7) * common + np.sqrt(0.3) * own)
         values[0] -= margin
         given = {"base": values[1], "new": values[0]}
-        evaluation = cal.from_values(given, measure="nDCG", resamples=500, seed=seed)
+        evaluation = cal.from_values(given, measure="nDCG", n_resamples=500, seed=seed)
         found = {}
         for test in ("t", "wilcoxon", "randomisation", "bootstrap"):
             [row] = evaluation.compare(test=test, margin=margin).differences
-            found[f"not inferior, {test}"] = row.p_not_inferior
-            found[f"equivalent, {test}"] = row.p_equivalent
+            found[f"not inferior, {test}"] = row.p_noninferiority
+            found[f"equivalent, {test}"] = row.p_equivalence
         return found
 
     return Trial("margins", "a mean at the margin", f"{number} topics", draw, number >= 25)
@@ -154,10 +154,10 @@ def shares_at_margin(rows: int, margin: float = 0.05) -> Trial:
         scored = cal.classification(truth, score=score, measures=["AUC"], curves=False)
         [auc] = scored.compare(margin=margin).differences
         return {
-            "not inferior, accuracy, Tango": share.p_not_inferior,
-            "equivalent, accuracy, Tango": share.p_equivalent,
-            "not inferior, AUC, DeLong": auc.p_not_inferior,
-            "equivalent, AUC, DeLong": auc.p_equivalent,
+            "not inferior, accuracy, Tango": share.p_noninferiority,
+            "equivalent, accuracy, Tango": share.p_equivalence,
+            "not inferior, AUC, DeLong": auc.p_noninferiority,
+            "equivalent, AUC, DeLong": auc.p_equivalence,
         }
 
     return Trial("margins", "rows at the margin", f"{rows} rows", draw, rows >= 100)

@@ -52,14 +52,14 @@ def alike(slices: int, size: int, kind: str) -> Trial:
                 **options,
                 measures=LEADING[kind],
                 slices={"slice": [f"{k % slices:02d}" for k in range(rows)]},
-                resamples=600,
+                n_resamples=600,
                 seed=seed,
             )
         except cal.InputError:  # of few rows all may be of one class
             return {}
         least: dict[str, float] = {}
         for found in evaluation.slices or ():
-            name, p = found.estimate.measure, found.to_rest.p_adjusted
+            name, p = found.estimate.measure, found.vs_rest.p_adjusted
             if p == p:
                 least[name] = min(p, least.get(name, 1.0))
         return least

@@ -16,7 +16,7 @@ from calipers.statistics import ConfusionMatrix
 
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator
-#: Takes `interval`, `resamples` and `seed`.
+#: Takes `interval`, `n_resamples` and `seed`.
 Evaluate = Callable[..., Any]
 Draw = Callable[[Random], Evaluate]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError
     from calipers.evaluate.agreement import agreement
-    from calipers.evaluate.best_of import best_of
+    from calipers.evaluate.best_system import best_system
     from calipers.evaluate.classification import classification
     from calipers.evaluate.clustering import clustering
     from calipers.evaluate.curves import averaged_curves, curve, topic_curves
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from calipers.evaluate.overlap import overlap, rbo
     from calipers.evaluate.plan import plan
     from calipers.evaluate.precision_recall import precision_recall
-    from calipers.evaluate.rank_correlation import order_agreement, rank_correlation
+    from calipers.evaluate.rank_correlation import rank_correlation, system_rank_correlation
     from calipers.evaluate.ranking import ranking
     from calipers.evaluate.regression import regression
-    from calipers.evaluate.requirements import require
+    from calipers.evaluate.requirements import check_requirements
     from calipers.evaluate.retrieval import retrieval
     from calipers.evaluate.splits import compare_splits
-    from calipers.evaluate.threshold_tables import cutoffs
+    from calipers.evaluate.threshold_tables import threshold_table
     from calipers.evaluation.compare import compare
-    from calipers.evaluation.stored_predictions import keep
+    from calipers.evaluation.stored_predictions import keep_predictions
     from calipers.learning.bias_variance import bias_variance
     from calipers.learning.cross_validation import cross_validate
     from calipers.learning.learning_curves import learning_curve, validation_curve
-    from calipers.learning.selection import select
+    from calipers.learning.selection import select_model
     from calipers.learning.split import split
     from calipers.learning.split_checks import check_split
     from calipers.measures import Measure
@@ -66,16 +66,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "campaign.store": "Campaign",
     "data.errors": "InputError",
-    "evaluate.rank_correlation": "order_agreement, rank_correlation",
+    "evaluate.rank_correlation": "system_rank_correlation, rank_correlation",
     "evaluate.agreement": "agreement",
-    "evaluate.best_of": "best_of",
+    "evaluate.best_system": "best_system",
     "evaluate.classification": "classification",
     "evaluate.clustering": "clustering",
     "evaluation.compare": "compare",
     "evaluate.curves": "averaged_curves, curve, topic_curves",
-    "evaluate.threshold_tables": "cutoffs",
-    "evaluate.requirements": "require",
-    "evaluation.stored_predictions": "keep",
+    "evaluate.threshold_tables": "threshold_table",
+    "evaluate.requirements": "check_requirements",
+    "evaluation.stored_predictions": "keep_predictions",
     "evaluate.merge_states": "merge_states, save_state",
     "evaluate.multilabel": "multilabel",
     "evaluate.operating_points": "operating_point, rule_in_rule_out",
@@ -89,7 +89,7 @@ _HOMES = {
     "evaluate.external_values": "from_values",
     "learning.split_checks": "check_split",
     "learning.split": "split",
-    "learning.selection": "select",
+    "learning.selection": "select_model",
     "learning.cross_validation": "cross_validate",
     "learning.learning_curves": "learning_curve, validation_curve",
     "learning.bias_variance": "bias_variance",
@@ -113,8 +113,9 @@ __all__ = [
     "__version__",
     "agreement",
     "averaged_curves",
-    "best_of",
+    "best_system",
     "bias_variance",
+    "check_requirements",
     "check_split",
     "classification",
     "clustering",
@@ -122,17 +123,15 @@ __all__ = [
     "compare_splits",
     "cross_validate",
     "curve",
-    "cutoffs",
     "from_json",
     "from_values",
-    "keep",
+    "keep_predictions",
     "learning_curve",
     "measure",
     "measures",
     "merge_states",
     "multilabel",
     "operating_point",
-    "order_agreement",
     "overlap",
     "plan",
     "precision_recall",
@@ -140,12 +139,13 @@ __all__ = [
     "ranking",
     "rbo",
     "regression",
-    "require",
     "retrieval",
     "rule_in_rule_out",
     "save_state",
-    "select",
+    "select_model",
     "split",
+    "system_rank_correlation",
+    "threshold_table",
     "topic_curves",
     "validation_curve",
 ]

@@ -45,7 +45,7 @@ class CalipersMeasure(irm.Measure):
         self.calipers = calipers
         # No other provider knows a measure of this name.
         self.NAME = f"calipers:{calipers}"
-        self.AT_PARAM = calipers.definition.at
+        self.AT_PARAM = calipers.definition.suffix_parameter
 
     def __call__(self, **parameters: Any) -> CalipersMeasure:
         """The measure with other parameters."""
@@ -107,7 +107,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
     def __init__(self, measures: Mapping[irm.Measure, Measure], qrels: Any) -> None:
         self.ours = measures
         rows = _rows(qrels, ("query_id", "doc_id", "relevance"))
-        kinds = {found.definition.on for found in measures.values()}
+        kinds = {found.definition.statistic for found in measures.values()}
         self.qrels = read_qrels(rows) if JudgedRankings in kinds else None
         self.groups: dict[type, GroupedJudgments] = {}
         if GroupedRankings in kinds:
@@ -128,7 +128,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
         for kind, groups in self.groups.items():
             statistics[kind] = kind(**judge_groups("run", rows, groups).arrays)
         for asked, found in self.ours.items():
-            statistic = statistics[found.definition.on]
+            statistic = statistics[found.definition.statistic]
             values = np.nan_to_num(found.apply(statistic)).tolist()
             for topic, value in zip(statistic.topics, values, strict=True):
                 yield irm.Metric(query_id=topic, measure=asked, value=value)

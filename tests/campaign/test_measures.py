@@ -220,12 +220,12 @@ def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("pictures")
 def test_the_page_has_them_for_each_participant(tmp_path: Path) -> None:
-    with made(tmp_path / "c", measures=["AP", "fallout(collection=9)@3"]) as campaign:
+    with made(tmp_path / "c", measures=["AP", "fallout(collection_size=9)@3"]) as campaign:
         page = report.page(campaign, draws=1)
-        other = report.page(campaign, measures=["fallout(collection=9)@3", "P@1"], draws=1)
+        other = report.page(campaign, measures=["fallout(collection_size=9)@3", "P@1"], draws=1)
     ap = {run: mean(average_precision, run) for run in RUNS}
     best, *graphs = tables(page, "participants")
-    assert best[0] == ["participant", "runs", "best run", "AP", "fallout(collection=9)@3"]
+    assert best[0] == ["participant", "runs", "best run", "AP", "fallout(collection_size=9)@3"]
     assert [row[:3] for row in best[1:]] == [
         ["bees", "1", "b1"], ["ants", "2", "a1"], ["cats", "1", "c1"],
     ]  # fmt: skip
@@ -246,16 +246,16 @@ def test_the_page_has_them_for_each_participant(tmp_path: Path) -> None:
             (run, r, pytest.approx(p, abs=5e-5)) for run, r, p in expected
         ]
     assert ranks[1:] == [[run, "1.0000", "0.5000", "5"] for run in ("b1", "a1", "c1")]
-    assert "<dt>Measures</dt><dd>AP, fallout(collection=9)@3</dd>" in page
+    assert "<dt>Measures</dt><dd>AP, fallout(collection_size=9)@3</dd>" in page
     assert "Pooled was all that runs retrieved." in page
     # Of fall-out less is better; and what the page is asked for is not kept.
     best, *_ = tables(other, "participants")
-    assert best[0][3:] == ["fallout(collection=9)@3", "P@1"]
+    assert best[0][3:] == ["fallout(collection_size=9)@3", "P@1"]
     [systems] = tables(other, "systems")
     fallout = {run: mean(fallout_at_3, run) for run in RUNS}
     assert [row[0] for row in systems[1:]] == sorted(RUNS, key=lambda run: (fallout[run], run))
     assert [row[0] for row in best[1:]] == ["bees", "ants", "cats"]
-    assert "<dt>Measures</dt><dd>AP, fallout(collection=9)@3</dd>" in other
+    assert "<dt>Measures</dt><dd>AP, fallout(collection_size=9)@3</dd>" in other
 
 
 @pytest.mark.usefixtures("pictures")

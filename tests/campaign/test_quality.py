@@ -136,7 +136,7 @@ def test_how_many_topics_separate() -> None:
         [table[:, 0] - table[:, 1], table[:, 0] - table[:, 2], table[:, 1] - table[:, 2]]
     )
     sd = float(np.median(apart.std(axis=1, ddof=1)))
-    assert found.detectable == pytest.approx(cal.plan("AP", sd=sd, n=30).detectable)
+    assert found.detectable == pytest.approx(cal.plan("AP", sd=sd, n=30).min_detectable)
     effect = np.sort(np.abs(apart.mean(axis=1)) / apart.std(axis=1, ddof=1))
     needed = cal.plan("AP", sd=0.1, difference=0.1 * effect[0]).n
     assert found.needed[1] == pytest.approx(needed, abs=1)

@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_table_of_cut_offs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["t.csv", "--truth", "y", "--score", "s", "--cutoffs", "0.5,1"]
+    asked = ["t.csv", "--truth", "y", "--score", "s", "--threshold-table", "0.5,1"]
     made = run(capsys, *asked, "-m", "PPV", "-m", "AUC")
     (table,) = made["cutoffs"]["tables"]
     assert table["cutoffs"] == [1.0, 0.5]
@@ -59,7 +59,7 @@ def test_a_table_of_cut_offs(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert list(table["values"]) == ["precision"]
     assert table["values"]["precision"][0] == pytest.approx(Y[called].mean())
     assert made["cutoffs"]["asked"] == {"precision": "PPV"}
-    assert "--cutoffs 'x': expected all, or numbers" in run(
+    assert "--threshold-table 'x': expected all, or numbers" in run(
         capsys, *asked[:-1], "x", "-m", "AUC", code=2
     )
 
@@ -68,7 +68,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> A
     """The command in this process: its JSON, or its message where it fails."""
     sys.argv = ["calipers", "classification", *arguments]
     if not code:
-        sys.argv += ["--format", "json", "--resamples", "100"]
+        sys.argv += ["--format", "json", "--n-resamples", "100"]
     with pytest.raises(SystemExit) as done:
         main()
     out, err = capsys.readouterr()
@@ -158,7 +158,7 @@ def test_slices(folder: Path, capsys: Capsys) -> None:
     for expected in ("site", "age", "20", "40"):
         assert expected in text
     ev = cal.classification(
-        "y", score=["s"], measures="AUC", data=TABLE, resamples=100,
+        "y", score=["s"], measures="AUC", data=TABLE, n_resamples=100,
         slices=["site", "age", "site*age"], slice_bins={"age": [20, 40]},
     )  # fmt: skip
     assert ev.slices is not None
@@ -167,7 +167,7 @@ def test_slices(folder: Path, capsys: Capsys) -> None:
 
 def test_clusters(folder: Path, capsys: Capsys) -> None:
     made = run(
-        capsys, "t.csv", "--truth", "y", "--score", "s", "-m", "AUC", "--cluster-by", "site",
+        capsys, "t.csv", "--truth", "y", "--score", "s", "-m", "AUC", "--cluster", "site",
         "--interval", "bootstrap",
     )  # fmt: skip
     assert "2 clusters" in json.dumps(made)
@@ -189,7 +189,13 @@ def test_a_rule_for_the_threshold(folder: Path, capsys: Capsys) -> None:
         "--prevalence", "0.01", "-m", "recall",
     )  # fmt: skip
     point = cal.operating_point(
-        Y, TABLE.s, rule="cost", costs=(1, 20), prevalence=0.01, measures=["recall"], resamples=100
+        Y,
+        TABLE.s,
+        rule="cost",
+        costs=(1, 20),
+        prevalence=0.01,
+        measures=["recall"],
+        n_resamples=100,
     )
     found = values(made)
     assert found["s", "threshold"] == point["threshold"].value
@@ -224,7 +230,7 @@ def test_several_classes(folder: Path, capsys: Capsys) -> None:
 
 def test_the_confusion_matrix(folder: Path, capsys: Capsys) -> None:
     arguments = ["t.csv", "--truth", "label", "--probability", "p_*", "-m", "accuracy"]
-    sys.argv = ["calipers", "classification", *arguments, "--confusion", "prediction"]
+    sys.argv = ["calipers", "classification", *arguments, "--show-confusion", "prediction"]
     sys.argv += ["--orientation", "predicted-rows"]
     with pytest.raises(SystemExit):
         main()
@@ -277,8 +283,8 @@ USAGE = {
         "--probability p_man,p_child: 2 columns for the classes of --labels, which are 3",
     ),
     "a confusion matrix in a file": (
-        "t.csv --truth y --score s --confusion all -o x.json",
-        "--confusion goes with a table on the standard output; other formats have the counts",
+        "t.csv --truth y --score s --show-confusion all -o x.json",
+        "--show-confusion goes with a table on the standard output; other formats have the counts",
     ),
     "costs without a rule": (
         "t.csv --truth y --score s --threshold 1 --costs 1,2",

@@ -30,7 +30,7 @@ OF_CANCER = ["compare", "classification", CANCER, "--truth", "diagnosis", "--pos
              "--probability", "p_logistic", "--probability", "p_forest"]  # fmt: skip
 OF_DIABETES = ["compare", "regression", DIABETES, "--truth", "progression", "--predicted",
                "pred_ridge", "--predicted", "pred_forest"]  # fmt: skip
-FEW = ["--resamples", "200"]
+FEW = ["--n-resamples", "200"]
 
 
 def done(*line: str) -> str:
@@ -96,7 +96,7 @@ def test_classification_is_the_comparison_of_the_evaluation() -> None:
         truth, probability=score, positive="malignant", measures=["AUC"]
     ).compare("p_logistic", margin=0.01)
     assert (row["value"], row["p"]) == (d.value, d.p)
-    assert row["p_equivalent"] == d.p_equivalent
+    assert row["p_equivalent"] == d.p_equivalence
     assert row["margin"] == 0.01
     assert found["controls"] == "nothing"
 

@@ -19,8 +19,8 @@ def test_a_table_of_counts(tmp_path: Path) -> None:
     of_long = ["--predicted", "blood", "--count", "people"]
     for table, asked in (
         (long, of_long),
-        (wide, ["--cells", "n_*"]),
-        (wide, ["--cells", "FOBT=n_*"]),
+        (wide, ["--confusion-matrix", "n_*"]),
+        (wide, ["--confusion-matrix", "FOBT=n_*"]),
     ):
         done = invoke(["classification", str(table), *asked, *ASKED])
         [system] = json.loads(done.stdout)["systems"]
@@ -34,18 +34,26 @@ def test_what_is_wrong_with_a_table_of_counts(tmp_path: Path) -> None:
     long.write_text(LONG.replace("1820", "1820.5"))
     wide.write_text(WIDE)
     of_long = ["--predicted", "blood", "--count", "people"]
-    twice = ["--cells", "a=n_*", "--cells", "a=n_*"]
+    twice = ["--confusion-matrix", "a=n_*", "--confusion-matrix", "a=n_*"]
     for table, asked, message in (
         (long, of_long, "long.csv: count: is 1820.5 in row 3, expected a whole number"),
         (
             wide,
-            ["--cells", "yes=n_yes,no=n_no"],
+            ["--confusion-matrix", "yes=n_yes,no=n_no"],
             "confusion: its columns are called n_no, and truth",
         ),
-        (wide, ["--cells", "n_*", "--count", "n_no"], "--cells says what is predicted"),
-        (wide, ["--cells", "no,yes"], "no column 'no'"),
-        (wide, twice, "--cells: the system 'a' is there twice"),
-        (wide, ["--cells", "n_*", "--rows", "predicted"], "rows='predicted', and truth= names"),
+        (
+            wide,
+            ["--confusion-matrix", "n_*", "--count", "n_no"],
+            "--confusion-matrix says what is predicted",
+        ),
+        (wide, ["--confusion-matrix", "no,yes"], "no column 'no'"),
+        (wide, twice, "--confusion-matrix: the system 'a' is there twice"),
+        (
+            wide,
+            ["--confusion-matrix", "n_*", "--rows", "predicted"],
+            "rows='predicted', and truth= names",
+        ),
     ):
         done = invoke(["classification", str(table), *asked, *ASKED])
         assert done.exit_code
@@ -103,10 +111,13 @@ def test_a_table_that_is_a_matrix(tmp_path: Path) -> None:
         ),
         "word.csv": ("predicted,yes,no\nyes,20,180\nno,10,1820\n", ["--positive", "yes"]),
         "plain.csv": (plain, ["--rows", "predicted", "--positive", "yes"]),
-        "cells.csv": (plain, ["--predicted", "x", "--cells", "yes,no", "--positive", "yes"]),
+        "cells.csv": (
+            plain,
+            ["--predicted", "x", "--confusion-matrix", "yes,no", "--positive", "yes"],
+        ),
         "beside.csv": (
             "predicted\\truth,n_yes,n_no\nyes,20,180\nno,10,1820\n",
-            ["--cells", "n_*", "--positive", "yes"],
+            ["--confusion-matrix", "n_*", "--positive", "yes"],
         ),
         "rows.json": ("[[20, 180], [10, 1820]]", ["--rows", "predicted", "--positive", "0"]),
     }
@@ -137,7 +148,7 @@ def test_a_table_of_several_matrices(tmp_path: Path) -> None:
 
 def test_matrices_are_kept_shown_and_told_apart(tmp_path: Path) -> None:
     table, old, new = tmp_path / "four.csv", tmp_path / "old.json", tmp_path / "new.json"
-    asked = [str(table), "--positive", "yes", "-m", "accuracy", "--keep", "-o"]
+    asked = [str(table), "--positive", "yes", "-m", "accuracy", "--keep-predictions", "-o"]
     table.write_text(SIDE_BY_SIDE)
     assert not invoke(["classification", *asked, str(old)]).exit_code
     table.write_text(SIDE_BY_SIDE.replace("C,yes,90,70\nC,no,10,30", "C,yes,90,10\nC,no,10,90"))
@@ -156,7 +167,7 @@ def test_what_is_wrong_with_a_table_that_is_a_matrix(tmp_path: Path) -> None:
     plain, printed = tmp_path / "plain.csv", tmp_path / "printed.csv"
     plain.write_text("x,yes,no\nyes,20,180\nno,10,1820\n")
     printed.write_text(PRINTED)
-    cells = ["--cells", "yes,no"]
+    cells = ["--confusion-matrix", "yes,no"]
     for asked, message in (
         ([str(plain)], "Missing option '--truth'"),
         ([str(plain), *cells], "Of 'yes' rows='predicted' makes PPV 10% and TPR 67%"),

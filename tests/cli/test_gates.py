@@ -58,11 +58,11 @@ def test_junit() -> None:
 
 
 def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "which is not set here" in calipers("--summary", code=2).stderr
+    assert "which is not set here" in calipers("--github-summary", code=2).stderr
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     Path("summary.md").write_text("# Before\n")
-    done = calipers(*BESIDE, *RULES, "--require", "AUC > 0.999", "--summary", code=1)
+    done = calipers(*BESIDE, *RULES, "--require", "AUC > 0.999", "--github-summary", code=1)
     assert "\n::error title=AUC > 0.999::new: AUC 0." in done.stderr
     assert "95%25" in done.stderr  # as GitHub unescapes it
     text = Path("summary.md").read_text()
@@ -101,7 +101,7 @@ command = "compare classification"
 table = "t.csv"
 truth = "y"
 score = ["new", "old"]
-resamples = 200
+n_resamples = 200
 """
 
 
@@ -187,7 +187,7 @@ def test_checks_write_to_files_of_their_own() -> None:
 def test_the_summary_of_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("calipers.toml").write_text(CHECKS.format(head="check"))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
-    check("good", "--summary")
+    check("good", "--github-summary")
     assert "| ✅ pass | AUC &gt;= 0.7 |" in Path("summary.md").read_text()
 
 

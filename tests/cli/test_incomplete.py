@@ -1,4 +1,4 @@
-"""``calipers retrieval --incomplete``."""
+"""``calipers retrieval --judgment-bounds``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def retrieval(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 def test_recall_with_three_unknown_items_lies_between_4_of_10_and_4_of_7(folder: Path) -> None:
-    options = ["-m", "SetR", "--incomplete", "--unfound", "3", "--format", "json"]
+    options = ["-m", "SetR", "--judgment-bounds", "--max-unretrieved", "3", "--format", "json"]
     done = retrieval(folder, "few.run", *options)
     (estimate,) = json.loads(done.stdout)["systems"][0]["estimates"]
     assert (estimate["possible_low"], estimate["possible_high"]) == (4 / 10, 4 / 7)
@@ -33,12 +33,12 @@ def test_recall_with_three_unknown_items_lies_between_4_of_10_and_4_of_7(folder:
 
 
 def test_the_table_has_a_column(folder: Path) -> None:
-    done = retrieval(folder, "more.run", "-m", "P@5", "--incomplete", "--max-grade", "1")
+    done = retrieval(folder, "more.run", "-m", "P@5", "--judgment-bounds", "--max-grade", "1")
     assert "judgments" in done.stdout
     assert "[0.6" in done.stdout
 
 
 def test_its_options_mean_nothing_alone(folder: Path) -> None:
-    done = retrieval(folder, "few.run", "--unfound", "3")
+    done = retrieval(folder, "few.run", "--max-unretrieved", "3")
     assert done.returncode == 2
-    assert "--unfound and --max-grade go with --incomplete" in done.stderr
+    assert "--max-unretrieved and --max-grade go with --judgment-bounds" in done.stderr

@@ -47,7 +47,7 @@ def numbers(text: str) -> list[list[float]]:
 
 def test_rows() -> None:
     start = "classification monday.csv --truth y --id id -m AUC -m AP"
-    calipers(f"{start} --score old -o last.json --keep")
+    calipers(f"{start} --score old -o last.json --keep-predictions")
     line = "classification tuesday.csv --truth y --id id -m AUC -m AP --score new"
     found = calipers(f"{line} --baseline last.json --format json").stdout
     start = "classification tuesday.csv --truth y -m AUC -m AP"
@@ -56,7 +56,7 @@ def test_rows() -> None:
     asked = line.replace("classification", "compare classification")
     compared = calipers(f"{asked} --baseline last.json --margin 0.2 --format json").stdout
     assert json.loads(compared)["baseline"] == "last"
-    calipers(f"{line} --score old -o both.json --keep")
+    calipers(f"{line} --score old -o both.json --keep-predictions")
     assert "both:old" in calipers(f"{line} --baseline both.json:old --format csv").stdout
     wrong = refused(f"{line} --baseline both.json")
     assert wrong == "both.json: has the systems new, old; say which, as in both.json:new"
@@ -72,10 +72,15 @@ def test_runs_are_kept_unasked() -> None:
 
 def test_what_does_not_go() -> None:
     line = "classification monday.csv --truth y --score old"
-    assert "--keep goes with -o FILE.json" in calipers(f"{line} --keep", code=2).stderr
+    assert (
+        "--keep-predictions goes with -o FILE.json"
+        in calipers(f"{line} --keep-predictions", code=2).stderr
+    )
     calipers(f"{line} -o last.json")
     said = refused(f"{line} --baseline last.json")
-    assert said.startswith("last.json: keeps nothing to compare with; write it with --keep")
+    assert said.startswith(
+        "last.json: keeps nothing to compare with; write it with --keep-predictions"
+    )
     both = calipers(f"{line} --baseline last.json -o last.json", code=2).stderr
     assert "--baseline last.json are the same file" in both
     assert refused(f"{line} --baseline none.json") == "none.json: No such file or directory"

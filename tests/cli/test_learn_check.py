@@ -1,4 +1,4 @@
-"""``calipers learn check``."""
+"""``calipers learn check-split``."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ def table(tmp_path: Path) -> str:
 
 
 def test_nothing_and_something_is_found(table: str) -> None:
-    honest = CliRunner().invoke(cli, ["learn", "check", table, "--truth", "y", "--features", "a,b"])
+    honest = CliRunner().invoke(
+        cli, ["learn", "check-split", table, "--truth", "y", "--features", "a,b"]
+    )
     assert (honest.exit_code, honest.output.splitlines()[0]) == (0, "No problem was found.")
     found = CliRunner().invoke(
-        cli, ["learn", "check", table, "--truth", "y", "--group", "user", "--format", "json"]
+        cli, ["learn", "check-split", table, "--truth", "y", "--group", "user", "--format", "json"]
     )
     assert found.exit_code == 1
     told = json.loads(found.output)
@@ -39,5 +41,5 @@ def test_nothing_and_something_is_found(table: str) -> None:
 
 
 def test_a_column_that_names_the_parts(table: str) -> None:
-    said = CliRunner().invoke(cli, ["learn", "check", table, "--part", "y"])
+    said = CliRunner().invoke(cli, ["learn", "check-split", table, "--part", "y"])
     assert "expected 'train', 'validation' or 'test'" in str(said.exception or said.output)

@@ -1,4 +1,4 @@
-"""``calipers learn capacity``, ``growth`` and ``bias``: what Python says of the same rows."""
+"""``calipers learn validation-curve``, ``learning-curve`` and ``bias-variance``: what Python says of the same rows."""
 
 from __future__ import annotations
 
@@ -41,12 +41,14 @@ FEATURES = ("--features", "x0,x1,x2")
 
 
 def test_capacity(table: str) -> None:
-    asked = ("--parameter", "alpha", "--values", "10,0.1", "--folds", "4", "--repeats", "2")
-    done = calipers("learn", "capacity", table, *RIDGE, *FEATURES, *asked, "--format", "json")
+    asked = ("--param-name", "alpha", "--param-range", "10,0.1", "--folds", "4", "--n-repeats", "2")
+    done = calipers(
+        "learn", "validation-curve", table, *RIDGE, *FEATURES, *asked, "--format", "json"
+    )
     assert done.exit_code == 0, done.stderr
     made = cal.from_json(done.stdout)
     same = cal.validation_curve(
-        Ridge(), X, Y, parameter="alpha", values=[10, 0.1], folds=4, repeats=2
+        Ridge(), X, Y, param_name="alpha", param_range=[10, 0.1], cv=4, n_repeats=2
     )
     assert made.rows() == same.rows()
     assert table in json.loads(done.stdout)["provenance"]["inputs"][0].values()
@@ -54,8 +56,17 @@ def test_capacity(table: str) -> None:
 
 def test_growth_and_its_page(table: str, tmp_path: Path) -> None:
     page, result = tmp_path / "growth.html", tmp_path / "growth.json"
-    asked = ("--sizes", "10,20,40", "--repeats", "1", "-o", str(result), "--report", str(page))
-    done = calipers("learn", "growth", table, *RIDGE, *FEATURES, *asked)
+    asked = (
+        "--train-sizes",
+        "10,20,40",
+        "--n-repeats",
+        "1",
+        "-o",
+        str(result),
+        "--report",
+        str(page),
+    )
+    done = calipers("learn", "learning-curve", table, *RIDGE, *FEATURES, *asked)
     assert (done.exit_code, done.stdout) == (0, ""), done.stderr
     assert "Learning curve" in page.read_text(encoding="utf-8")
     for kind, begin in (
@@ -71,14 +82,27 @@ def test_growth_and_its_page(table: str, tmp_path: Path) -> None:
 
 
 def test_one_split(table: str) -> None:
-    asked = ("--parameter", "alpha", "--values", "10,0.1", "--part", "part", "--format", "json")
-    done = calipers("learn", "capacity", table, *RIDGE, *FEATURES, *asked)
+    asked = (
+        "--param-name",
+        "alpha",
+        "--param-range",
+        "10,0.1",
+        "--part",
+        "part",
+        "--format",
+        "json",
+    )
+    done = calipers("learn", "validation-curve", table, *RIDGE, *FEATURES, *asked)
     assert done.exit_code == 0, done.stderr
-    same = cal.validation_curve(Ridge(), X, Y, parameter="alpha", values=[10, 0.1], part=PARTS)
+    same = cal.validation_curve(
+        Ridge(), X, Y, param_name="alpha", param_range=[10, 0.1], part=PARTS
+    )
     made = cal.from_json(done.stdout)
     assert (made.rows(), made.test) == (same.rows(), same.test)
-    grown = calipers("learn", "growth", table, *RIDGE, *FEATURES, "--sizes", "10,30", *asked[4:])
-    known = cal.learning_curve(Ridge(), X, Y, sizes=[10, 30], part=PARTS)
+    grown = calipers(
+        "learn", "learning-curve", table, *RIDGE, *FEATURES, "--train-sizes", "10,30", *asked[4:]
+    )
+    known = cal.learning_curve(Ridge(), X, Y, train_sizes=[10, 30], part=PARTS)
     assert cal.from_json(grown.stdout).rows() == known.rows()
 
 
@@ -87,27 +111,27 @@ LOGISTIC = "sklearn.linear_model.LogisticRegression"
 
 def test_selection(table: str) -> None:
     estimators = ("--estimator", f"a={LOGISTIC}(C=0.001)", "--estimator", f"b={LOGISTIC}")
-    asked = ("--part", "part", "--threshold", "accuracy", "-m", "accuracy", "--inner", "3")
+    asked = ("--part", "part", "--threshold", "accuracy", "-m", "accuracy", "--inner-folds", "3")
     done = calipers(
         "learn", "select", table, "--truth", "kind", *estimators, *FEATURES, *asked,
         "--format", "json",
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
-    same = cal.select(
+    same = cal.select_model(
         {"a": LogisticRegression(C=0.001), "b": LogisticRegression()}, X, (Y > 1).astype(int),
-        part=PARTS, threshold="accuracy", measure="accuracy", inner=3,
+        part=PARTS, threshold="accuracy", measure="accuracy", inner_cv=3,
     )  # fmt: skip
     made = cal.from_json(done.stdout)
     assert made.rows() == same.rows()
-    assert made.honest == same.honest
-    assert made.thresholds[0].sentence == same.thresholds[0].sentence
+    assert made.honest == same.corrected
+    assert made.thresholds[0].sentence == same.tuned_thresholds[0].sentence
     table_of = calipers("learn", "select", table, "--truth", "kind", *estimators, *FEATURES, *asked)
     assert table_of.stdout.startswith("Model selection")
 
 
 def test_bias(table: str) -> None:
     asked = ("--training-sets", "4", "--noise", "1")
-    done = calipers("learn", "bias", table, *RIDGE, *FEATURES, *asked)
+    done = calipers("learn", "bias-variance", table, *RIDGE, *FEATURES, *asked)
     same = cal.bias_variance(Ridge(), X, Y, training_sets=4, noise=1.0)
     assert done.stdout.strip() == str(same).strip(), done.stderr
 
@@ -115,17 +139,20 @@ def test_bias(table: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (("capacity", "--parameter", "beta", "--values", "1,2"), "has no 'beta'"),
-        (("growth", "--sizes", "10,90"), "up to 48"),
-        (("growth", "--open"), "--open goes with"),
-        (("bias", "--bootstrap", "--parameter", "alpha"), "go together"),
+        (("validation-curve", "--param-name", "beta", "--param-range", "1,2"), "has no 'beta'"),
+        (("learning-curve", "--train-sizes", "10,90"), "up to 48"),
+        (("learning-curve", "--open"), "--open goes with"),
+        (("bias-variance", "--bootstrap", "--param-name", "alpha"), "go together"),
         # What was given is called as it was given.
-        (("growth", "--part", "part", "--folds", "3"), "--part says which rows are trained on"),
-        (("growth", "--part", "part", "--repeats", "3"), "no --repeats besides"),
-        (("growth", "--part", "name"), "--part: holds 'a', expected 'train'"),
-        (("growth", "--inner", "3"), "as in --threshold F1"),
-        (("growth", "--threshold", "F1"), "--threshold is about two classes"),
-        (("growth", "--jobs", "0"), "--jobs is 0"),
+        (
+            ("learning-curve", "--part", "part", "--folds", "3"),
+            "--part says which rows are trained on",
+        ),
+        (("learning-curve", "--part", "part", "--n-repeats", "3"), "no --n-repeats besides"),
+        (("learning-curve", "--part", "name"), "--part: holds 'a', expected 'train'"),
+        (("learning-curve", "--inner-folds", "3"), "as in --threshold F1"),
+        (("learning-curve", "--threshold", "F1"), "--threshold is about two classes"),
+        (("learning-curve", "--jobs", "0"), "--jobs is 0"),
         (("select", "--part", "part"), "there is one --estimator"),
     ],
 )

@@ -110,7 +110,7 @@ def test_forms(data: dict[str, Any], args: tuple[str, ...]) -> None:
 def test_two_systems_with_slices_and_a_page(data: dict[str, Any], tmp_path: Path) -> None:
     done = run(
         "multilabel", "rows.csv", "--truth", "y_*", "--probability", "p_*", "--probability", "q_*",
-        "-m", "macro-AUC", "-m", "recall[sea]", "--slice", "site", "--resamples", "200",
+        "-m", "macro-AUC", "-m", "recall[sea]", "--slice", "site", "--n-resamples", "200",
         "--by-label", "--report", "page.html", "--baseline", "q",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -107,7 +107,7 @@ CASES = {
 OTHERS = {
     "plan": "plan nDCG@10 --sd 0.1 --difference 0.02",
     "many classes": "classification t.csv --truth word --predicted logistic_regression -m macro-F1 "
-    "--confusion counts",
+    "--show-confusion counts",
     "measures": "measures",
     "a measure": "measures nDCG",
 }
@@ -175,6 +175,6 @@ def test_a_name_from_the_data_cannot_command_the_terminal(
     with monkeypatch.context() as patched:
         patched.setattr(sys, "stdout", terminal)
         line = ["classification", "t.csv", "--truth", "y", "--predicted", "f\x1b[31m"]
-        cli([*line, "--confusion", "counts"], standalone_mode=False)
+        cli([*line, "--show-confusion", "counts"], standalone_mode=False)
     assert "\x1b[31m" not in terminal.getvalue()
     assert "f\\x1b[31m" in terminal.getvalue()

@@ -51,8 +51,8 @@ REFUSED = {
         "--orientation: there is no confusion matrix",
     ),
     "cells without a matrix": (
-        "classification t.csv --truth y --score s --confusion counts",
-        "--confusion: there is no confusion matrix",
+        "classification t.csv --truth y --score s --show-confusion counts",
+        "--show-confusion: there is no confusion matrix",
     ),
     "an orientation of JSON": (
         "classification t.csv --truth y --predicted p --orientation truth-rows --format json",
@@ -94,7 +94,7 @@ REFUSED = {
 }
 BAD_INPUT = {
     "a collection without fall-out": (
-        "retrieval q a -m AP -m RR --collection 100",
+        "retrieval q a -m AP -m RR --collection-size 100",
         "collection says nothing of AP, RR; leave it out",
     ),
     "clusters without their correlation": (
@@ -132,14 +132,22 @@ def _ok(line: str) -> Result:
 
 
 def test_what_has_an_effect_there_is_taken(folder: Path) -> None:
-    _ok("retrieval q a -m AP --collection 100 --incomplete")
+    _ok("retrieval q a -m AP --collection-size 100 --judgment-bounds")
     _ok("plan nDCG@10 --sd 0.1 --difference 0.02 --cluster-size 3 --icc 0.2")
     _ok("plan nDCG@10 --sd 0.1 --correlation 0.5 --half-width 0.02 --power 0.9")
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_what_only_an_evaluation_shows_is_no_option_of_the_others(name: str) -> None:
-    shown = {"slices", "slice_bins", "incomplete", "unfound", "max_grade", "confusion", "by_label"}
+    shown = {
+        "slices",
+        "slice_bins",
+        "incomplete",
+        "max_unretrieved",
+        "max_grade",
+        "confusion",
+        "by_label",
+    }
     shown |= {"orientation", "per_topic", "per_group", "requirements"}
     for command in (make_compare_command(name), _make_pilot_command(name)):
         assert not shown & {p.name for p in command.params}
@@ -154,16 +162,16 @@ BOUNDS = {
         "-p 1",
         "--level 1",
         "--level 0",
-        "--resamples 99",
+        "--n-resamples 99",
         "--seed -1",
         "--seed 9223372036854775808",
     ),
     "retrieval q a": (
         "--rel 0",
         "--rel 9999999999",
-        "--collection 99999999999999999999",
-        "--incomplete --unfound 9999999999",
-        "--incomplete --max-grade 99999999999999999999",
+        "--collection-size 99999999999999999999",
+        "--judgment-bounds --max-unretrieved 9999999999",
+        "--judgment-bounds --max-grade 99999999999999999999",
     ),
     "plan nDCG@10 --sd 0.1": (
         "-n 1",

@@ -55,9 +55,9 @@ def data(capsys: pytest.CaptureFixture[str], line: str) -> Any:
     [
         ("nDCG@10 --sd 0.1 --difference 0.02", "nDCG@10", {"sd": 0.1, "difference": 0.02}),
         (
-            "assumed recall --value 0.9 --half-width 0.03 --positives-share 0.1 --level 0.9",
+            "assumed recall --value 0.9 --half-width 0.03 --prevalence 0.1 --level 0.9",
             "recall",
-            {"value": 0.9, "half_width": 0.03, "positives_share": 0.1, "level": 0.9},
+            {"value": 0.9, "half_width": 0.03, "prevalence": 0.1, "level": 0.9},
         ),
         (
             "accuracy --discordant 0.1 --difference 0.03 --power 0.9 --comparisons 3",
@@ -65,9 +65,9 @@ def data(capsys: pytest.CaptureFixture[str], line: str) -> Any:
             {"discordant": 0.1, "difference": 0.03, "power": 0.9, "comparisons": 3},
         ),
         (
-            "AUC --value 0.8 --positives-share 0.2 -n 500 --cluster-size 4 --icc 0.1",
+            "AUC --value 0.8 --prevalence 0.2 -n 500 --cluster-size 4 --icc 0.1",
             "AUC",
-            {"value": 0.8, "positives_share": 0.2, "n": 500, "cluster_size": 4, "icc": 0.1},
+            {"value": 0.8, "prevalence": 0.2, "n": 500, "cluster_size": 4, "icc": 0.1},
         ),
         (
             "AP --sd 0.2 --correlation 0.6 --margin 0.05 --equivalence",
@@ -84,8 +84,8 @@ def data(capsys: pytest.CaptureFixture[str], line: str) -> Any:
             "AP",
             {"sd": 0.2, "difference": 0.1, "test": "anova", "systems": 4},
         ),
-        ("AUC --value 0.7 --positives-share 0.5 --reference 0.5", "AUC",
-         {"value": 0.7, "positives_share": 0.5, "reference": 0.5}),
+        ("AUC --value 0.7 --prevalence 0.5 --reference 0.5", "AUC",
+         {"value": 0.7, "prevalence": 0.5, "reference": 0.5}),
     ],
 )  # fmt: skip
 def test_assumed_numbers(
@@ -96,14 +96,14 @@ def test_assumed_numbers(
 
 @pytest.mark.usefixtures("folder")
 def test_a_pilot_of_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    pilot = cal.retrieval("qrels", ["a.run", "b.run"], measures=["nDCG@5", "AP"], resamples=200)
-    line = "retrieval qrels a.run b.run -m nDCG@5 -m AP --resamples 200"
+    pilot = cal.retrieval("qrels", ["a.run", "b.run"], measures=["nDCG@5", "AP"], n_resamples=200)
+    line = "retrieval qrels a.run b.run -m nDCG@5 -m AP --n-resamples 200"
     made = data(capsys, f"{line} --difference 0.05 --test wilcoxon")
     assert made == [
         cal.plan(m, pilot, difference=0.05, test="wilcoxon").to_dict() for m in pilot.measures
     ]
     made = data(capsys, f"{line} --half-width 0.02 --of a")
-    assert made[1] == cal.plan("AP", pilot, half_width=0.02, system="a", resamples=200).to_dict()
+    assert made[1] == cal.plan("AP", pilot, half_width=0.02, system="a", n_resamples=200).to_dict()
     made = data(capsys, "retrieval qrels a.run b.run -m AP --baseline a --level 0.9")
     assert made["n"] == 20
     assert made["level"] == 0.9
@@ -114,9 +114,9 @@ def test_a_pilot_of_runs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_pilot_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
     table = pd.read_csv("t.csv")
     pilot = cal.classification(
-        table.y, score={"s": table.s, "t": table.t}, measures="AUC", resamples=200
+        table.y, score={"s": table.s, "t": table.t}, measures="AUC", n_resamples=200
     )
-    line = "classification t.csv --truth y --score s --score t -m AUC --resamples 200"
+    line = "classification t.csv --truth y --score s --score t -m AUC --n-resamples 200"
     assert data(capsys, f"{line} --difference 0.03") == (
         cal.plan("AUC", pilot, difference=0.03).to_dict()
     )

@@ -50,7 +50,7 @@ LINES = {
     "retrieval": "retrieval q a b",
     "per topic": "retrieval q a b --per-topic",
     "classification": "classification t.csv --truth y --predicted p --score s",
-    "confusion": "classification t.csv --truth y --predicted p --confusion counts",
+    "confusion": "classification t.csv --truth y --predicted p --show-confusion counts",
     "regression": "regression t.csv --truth y --predicted s",
     "clustering": "clustering t.csv --truth y --labels p",
     "agreement": "agreement t.csv --raters y,p",

@@ -155,7 +155,7 @@ def test_rows_have_no_test_without_their_data() -> None:
     truth = [3.0, 1.0, 4.0, 1.5]
     before = cal.regression(truth, {"m": [2.0, 1.0, 5.0, 1.0]}, interval="none")
     after = cal.regression(truth, {"m": [3.0, 1.0, 5.0, 1.0]}, interval="none", level=0.9)
-    found, notes = diff_evaluations(cal.keep(before), cal.keep(after))
+    found, notes = diff_evaluations(cal.keep_predictions(before), cal.keep_predictions(after))
     assert all(change.difference is None for change in found)
     assert found[0].value == after["RMSE"].value - before["RMSE"].value
     assert "No test of rows: evaluate the new system with --baseline FIRST.json." in notes
@@ -171,14 +171,16 @@ def test_evaluations_that_do_not_belong_together_are_told(
         invoke(["diff", runs[0], str(other)]).exception
     )
     fewer = cal.retrieval({"q": {"a": 1}}, {"s": {"q": {"a": 1.0}}}, measures="AP")
-    found, notes = diff_evaluations(cal.from_json(Path(runs[0])), cal.keep(fewer))
+    found, notes = diff_evaluations(cal.from_json(Path(runs[0])), cal.keep_predictions(fewer))
     assert found[0].difference is None
     assert any(note.startswith("No test: the first: the judgments differ") for note in notes)
 
 
 def test_evaluations_without_a_common_measure_say_so() -> None:
     qrels, run = {"q": {"a": 1}}, {"s": {"q": {"a": 1.0}}}
-    before, after = (cal.keep(cal.retrieval(qrels, run, measures=name)) for name in ("AP", "RR"))
+    before, after = (
+        cal.keep_predictions(cal.retrieval(qrels, run, measures=name)) for name in ("AP", "RR")
+    )
     found, notes = diff_evaluations(before, after)
     assert found == []
     assert notes[:2] == ["Measured only in the first: AP.", "Measured only in the second: RR."]

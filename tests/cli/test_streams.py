@@ -42,7 +42,7 @@ def test_a_directory_is_one_table(days: Path) -> None:
     assert told["systems"][0]["estimates"][0]["n"] == 300
     assert told["provenance"]["conventions"]["engine"] == "stream"
     assert len(told["provenance"]["inputs"]) == 3
-    by_day = invoke([*line, "--score", "old", "--cluster-by", "day"])
+    by_day = invoke([*line, "--score", "old", "--cluster", "day"])
     assert "3 clusters" in by_day.stdout
 
 
@@ -73,7 +73,7 @@ def test_a_stream_and_memory_print_the_same_value(days: Path) -> None:
     ("more", "words"),
     [
         (["--count", "old"], "count: is -"),
-        (["--cutoffs", "0,1"], "--cutoffs takes all rows in memory"),
+        (["--threshold-table", "0,1"], "--threshold-table takes all rows in memory"),
         (["--threshold", "youden"], "takes a number"),
         (["--memory", "lots"], "lots"),
     ],

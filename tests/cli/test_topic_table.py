@@ -75,7 +75,7 @@ def test_the_command_weighs_topics_by_a_column() -> None:
     values = dict(zip(ev.per_unit.ids, ev.per_unit.values["x"]["AP"], strict=True))
     expected = np.average([values[f"q{k}"] for k in range(12)], weights=weight)
     assert ev["AP"].value == pytest.approx(expected, abs=1e-15)
-    assert (ev["AP"].n, ev["AP"].of) == (11, 11)
+    assert (ev["AP"].n, ev["AP"].n_total) == (11, 11)
     assert ev["NumRel"].value == 11 + 6
 
 

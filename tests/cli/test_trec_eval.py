@@ -86,13 +86,13 @@ def test_the_defaults() -> None:
     ("arguments", "expected"),
     [
         (["-qcJn"], {"per_topic": True, "complete": True, "judged_only": True, "summary": False}),
-        (["-l2", "-M", "10", "-N1000"], {"level": 2, "depth": 10, "collection": 1000}),
+        (["-l2", "-M", "10", "-N1000"], {"level": 2, "depth": 10, "collection_size": 1000}),
         (["-l", "-1"], {"level": -1}),
         (["-l", " +3x"], {"level": 3}),
         (["-l", "two"], {"level": 0}),
         (["--level_for_rel=2"], {"level": 2}),
         (["--level", "2", "--query"], {"level": 2, "per_topic": True}),
-        (["--Num=7", "--Max", "3"], {"collection": 7, "depth": 3}),
+        (["--Num=7", "--Max", "3"], {"collection_size": 7, "depth": 3}),
         (["-D", "3.301"], {"topic": "301"}),
         (["-D", "3.301", "-D4"], {"topic": "301"}),
         (["-D.a.b"], {"topic": "a.b"}),
@@ -745,8 +745,8 @@ def random_command(choose: random.Random, topics: list[str]) -> tuple[by_hand.As
         asked.depth = choose.choice([0, 1, 3, 10, 100])
         arguments += ["-M", str(asked.depth)]
     if choose.random() < 0.3:
-        asked.collection = choose.choice([10, 1000])
-        arguments += ["-N", str(asked.collection)]
+        asked.collection_size = choose.choice([10, 1000])
+        arguments += ["-N", str(asked.collection_size)]
     if choose.random() < 0.1:
         asked.topic = choose.choice([*topics, "nowhere"])
         arguments += ["-D", f"0.{asked.topic}"]

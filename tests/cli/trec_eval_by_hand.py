@@ -26,7 +26,7 @@ class Asked:
     judged_only: bool = False
     level: int = 1
     depth: int | None = None
-    collection: int = 0
+    collection_size: int = 0
     version: int = 10
     topic: str | None = None
 
@@ -320,7 +320,7 @@ def multiples(topic: Topic, name: str, text: str | None) -> list[tuple[str, floa
 def utility(topic: Topic, name: str, text: str | None) -> list[tuple[str, float]]:
     a, b, c, d = map(float, (text or "1,-1,0,0").split(","))
     found, retrieved, relevant = topic.found, topic.retrieved, topic.relevant
-    rest = topic.asked.collection + found - retrieved - relevant
+    rest = topic.asked.collection_size + found - retrieved - relevant
     value = a * found + b * (retrieved - found) + c * (relevant - found) + d * rest
     return [(joined(name, text), value)]
 

@@ -69,7 +69,7 @@ def set_up() -> None:
     d = data(300)
     truth, score = d["truth"], d["score"]
     qrels, runs = rankings(10, 12)
-    few: dict[str, Any] = {"resamples": 100}
+    few: dict[str, Any] = {"n_resamples": 100}
 
     def retrieval() -> Any:
         return cal.retrieval(qrels, runs, measures=["nDCG@10", "AP"], interval="percentile", **few)
@@ -105,7 +105,7 @@ def set_up() -> None:
         from_values=lambda: cal.from_values(
             {"a": list(d["value"][:30]), "b": list(d["value"][30:60])}, **few
         ),
-        agreement=lambda: cal.order_agreement(retrieval(), "AP", "nDCG@10", **few),
+        agreement=lambda: cal.system_rank_correlation(retrieval(), "AP", "nDCG@10", **few),
         plan=lambda: cal.plan("nDCG@10", sd=0.1, difference=0.05),
         measure=lambda: cal.measure("AUC")(truth, score["a"]),
     )
@@ -138,7 +138,7 @@ def set_up_long() -> None:
     """Work for minutes, unless it is stopped."""
     d = data(200_000)
     truth, score, weight = d["truth"], d["score"], d["weight"]
-    many: dict[str, Any] = {"resamples": 1_000_000}
+    many: dict[str, Any] = {"n_resamples": 1_000_000}
     last = np.ones(len(truth), bool)
     ends = np.array([100_000, 200_000])
     every = 1_000_000

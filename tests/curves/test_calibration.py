@@ -25,15 +25,17 @@ def rows(seed: int, n: int, stretch: float = 1.7) -> tuple[np.ndarray, np.ndarra
 def test_the_curve_is_the_isotonic_regression(weighted: bool) -> None:
     truth, p = rows(8, 300)
     weight = np.random.default_rng(8).uniform(0.1, 3, 300) if weighted else None
-    ev = cal.classification(truth, probability=p, weight=weight, measures=["Brier"], resamples=100)
+    ev = cal.classification(
+        truth, probability=p, weight=weight, measures=["Brier"], n_resamples=100
+    )
     curve = cal.curve(ev, "calibration")
     fit = isotonic.IsotonicRegression().fit(p, truth, sample_weight=weight)
     np.testing.assert_allclose(curve.y, fit.predict(curve.x), atol=1e-12)
     np.testing.assert_allclose(np.interp(p, curve.x, curve.y), fit.predict(p), atol=1e-12)
-    assert curve.at == ("weight" if weighted else "rows")
+    assert curve.parameter == ("weight" if weighted else "rows")
     assert (curve.low <= curve.high).all()
-    assert (curve.wide_low <= curve.low).all()
-    assert (curve.wide_high >= curve.high).all()
+    assert (curve.simultaneous_low <= curve.low).all()
+    assert (curve.simultaneous_high >= curve.high).all()
 
 
 def test_the_bins_are_those_of_scikit_learn() -> None:
@@ -81,16 +83,18 @@ def test_the_band_holds_the_curves_of_calibrated_probabilities() -> None:
     inside, whole = [], []
     for seed in range(60):
         truth, p = rows(seed, 250, 1.0)
-        ev = cal.classification(truth, probability=p, measures=["Brier"], resamples=1000)
+        ev = cal.classification(truth, probability=p, measures=["Brier"], n_resamples=1000)
         curve = cal.curve(ev, "calibration")
         y = np.interp(curve.band_x, curve.x, curve.y)
         within = (y >= curve.low - 1e-12) & (y <= curve.high + 1e-12)
         inside.append(within[10:-10].mean())
-        whole.append(((y >= curve.wide_low - 1e-12) & (y <= curve.wide_high + 1e-12)).all())
+        whole.append(
+            ((y >= curve.simultaneous_low - 1e-12) & (y <= curve.simultaneous_high + 1e-12)).all()
+        )
     assert 0.92 <= np.mean(inside) <= 0.99
     assert np.mean(whole) >= 0.88
     truth, p = rows(1, 2000, 2.5)
-    ev = cal.classification(truth, probability=p, measures=["Brier"], resamples=300)
+    ev = cal.classification(truth, probability=p, measures=["Brier"], n_resamples=300)
     curve = cal.curve(ev, "calibration")
     y = np.interp(curve.band_x, curve.x, curve.y)
     assert ((y < curve.low) | (y > curve.high)).any()
@@ -98,11 +102,11 @@ def test_the_band_holds_the_curves_of_calibrated_probabilities() -> None:
 
 def test_the_band_of_many_levels_is_that_of_their_means() -> None:
     truth, p = rows(11, 6000, 1.0)
-    levels = ProbabilityLevels.of(ScoreTable.from_rows(truth, p))
+    levels = ProbabilityLevels.from_table(ScoreTable.from_rows(truth, p))
     grid = np.linspace(0.2, 0.8, 7)
-    coarse = calibrated_fits(levels, 1.0, grid, Settings(resamples=300))
+    coarse = calibrated_fits(levels, 1.0, grid, Settings(n_resamples=300))
     fine = calibrated_fits(
-        levels.gathered(levels.equal_mass(1999)), 1.0, grid, Settings(resamples=300, seed=1)
+        levels.merge_levels(levels.equal_mass(1999)), 1.0, grid, Settings(n_resamples=300, seed=1)
     )
     np.testing.assert_allclose(coarse.std(axis=0), fine.std(axis=0), rtol=0.2)
     np.testing.assert_allclose(coarse.mean(axis=0), grid, atol=0.01)

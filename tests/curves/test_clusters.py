@@ -101,7 +101,7 @@ def test_the_table_of_clusters_is_counted() -> None:
 
 def test_figures_by_what_is_known() -> None:
     labels = {f"k{k}": (POINTS[:, 0] * k / 12).astype(int) % k for k in (2, 3, 4)}
-    ev = cal.clustering(POINTS, labels, KIND, measures=["ARI", "silhouette"], resamples=100)
+    ev = cal.clustering(POINTS, labels, KIND, measures=["ARI", "silhouette"], n_resamples=100)
     drawn = figures(replace(ev, comparison=None))
     assert {f.chosen_from for f in drawn} == {
         "Silhouettes", "Sizes of clusters", "Classes and clusters", "number",

@@ -159,8 +159,8 @@ def test_net_benefit(weighted: bool) -> None:
         called = score >= p
         expected = weights[called & truth].sum() - weights[called & ~truth].sum() * p / (1 - p)
         np.testing.assert_allclose(y, expected / weights.sum(), atol=1e-12)
-    assert curve.mark is not None
-    np.testing.assert_allclose(curve.mark[1], curve.y[curve.x == 0.25][0])
+    assert curve.operating_point is not None
+    np.testing.assert_allclose(curve.operating_point[1], curve.y[curve.x == 0.25][0])
     everybody = np.array(curve.references["act on all"])
     prevalence = weights[truth].sum() / weights.sum()
     odds = everybody[:, 0] / (1 - everybody[:, 0])
@@ -315,7 +315,7 @@ def test_thinning_keeps_to_its_tolerance(
 ) -> None:
     truth, score, _ = rows(seed, n + 1, digits)
     truth[:2] = [True, False]
-    ev = evaluation(truth, score, interval="auto", resamples=100)
+    ev = evaluation(truth, score, interval="auto", n_resamples=100)
     whole = cal.curve(ev, kind, measure=measure)
     if whole.shape != "bars":
         promised(whole, downsample_curve(whole))
@@ -407,19 +407,19 @@ def test_a_curve_as_a_frame() -> None:
 
 def test_curves_come_back_from_json() -> None:
     truth, score, _ = rows()
-    ev = cal.classification(truth, probability=score, measures=["AUC"], resamples=100)
+    ev = cal.classification(truth, probability=score, measures=["AUC"], n_resamples=100)
     back = Evaluation.from_json(ev.to_json(details=True))
     for a, b in zip(ev.curves, back.curves, strict=True):
-        assert (a.kind, a.series, a.shape, a.wide_method) == (
+        assert (a.kind, a.series, a.shape, a.simultaneous_method) == (
             b.kind,
             b.series,
             b.shape,
-            b.wide_method,
+            b.simultaneous_method,
         )
-        np.testing.assert_array_equal(a.wide_low, b.wide_low)
+        np.testing.assert_array_equal(a.simultaneous_low, b.simultaneous_low)
         np.testing.assert_array_equal(a.threshold, b.threshold)  # the first is infinite
         assert a.areas == b.areas
-        assert a.mark == b.mark
+        assert a.operating_point == b.operating_point
     assert back.to_html()
 
 
@@ -499,7 +499,7 @@ def test_predicted_labels_are_a_point_in_a_box() -> None:
     truth, score, _ = rows()
     ev = cal.classification(truth, score >= 0.4, measures=["accuracy"])
     (point,) = ev.curves
-    assert (point.kind, point.shape, point.at) == ("ROC", "point", "")
+    assert (point.kind, point.shape, point.parameter) == ("ROC", "point", "")
     for wanted, value, box in (
         (False, point.x, point.band_x),
         (True, point.y, (point.low[0], point.high[0])),
@@ -517,7 +517,12 @@ def test_the_box_is_that_of_the_table(interval: str) -> None:
     truth, score, weight = rows()
     options: dict[str, Any] = {"weight": weight + 1, "cluster": np.arange(300) // 3}
     ev = cal.classification(
-        truth, score >= 0.4, measures=["recall", "FPR"], interval=interval, resamples=200, **options
+        truth,
+        score >= 0.4,
+        measures=["recall", "FPR"],
+        interval=interval,
+        n_resamples=200,
+        **options,
     )
     (point,) = ev.curves
     fpr, tpr = ev["FPR"], ev["recall"]
@@ -578,10 +583,10 @@ def test_points_alone_are_drawn_in_the_whole_plane() -> None:
 @pytest.mark.parametrize("interval", ["none", "analytic", "auto"])
 def test_bands_follow_the_settings(interval: str) -> None:
     truth, score, _ = rows()
-    ev = evaluation(truth, score, interval=interval, resamples=200)
+    ev = evaluation(truth, score, interval=interval, n_resamples=200)
     for kind in ("ROC", "PR"):
         curve = cal.curve(ev, kind)
-        assert bool(len(curve.wide_low)) is (interval != "none")
+        assert bool(len(curve.simultaneous_low)) is (interval != "none")
         assert bool(np.isfinite(curve.low).any()) is (interval == "auto")
         assert curve.method == ("bootstrap [B]" if interval == "auto" else "none")
 
@@ -592,10 +597,10 @@ def test_other_curves_have_the_bands_of_their_replicates() -> None:
     from calipers.inference.settings import Settings
 
     truth, score, _ = rows(11, 250, 2)
-    ev = evaluation(truth, score, interval="auto", resamples=200)
+    ev = evaluation(truth, score, interval="auto", n_resamples=200)
     [scored] = ev.curves.of  # type: ignore[attr-defined]
     drawn = ScoreReplicates(scored.table, Settings("auto", 0.95, 200, 0))
-    [tables] = drawn.each(lambda table, _: table)
+    [tables] = drawn.map_tables(lambda table, _: table)
     tp, fp = (np.cumsum(c, axis=1) for c in (tables.positive, tables.negative))
     n = tp[:, -1] + fp[:, -1]
     net = cal.curve(ev, "net benefit")
@@ -605,7 +610,7 @@ def test_other_curves_have_the_bands_of_their_replicates() -> None:
         np.testing.assert_allclose((low, high), np.quantile(benefit, [0.025, 0.975]), atol=1e-12)
     roc, det = cal.curve(ev, "ROC"), cal.curve(ev, "DET")
     np.testing.assert_array_equal(det.low, 1 - roc.high)
-    np.testing.assert_array_equal(det.wide_high, 1 - roc.wide_low)
+    np.testing.assert_array_equal(det.simultaneous_high, 1 - roc.simultaneous_low)
     gain, lift = cal.curve(ev, "gain"), cal.curve(ev, "lift")
     for x, low, high in zip(gain.band_x, gain.low, gain.high, strict=True):
         values = [
@@ -660,7 +665,7 @@ def test_each_class_against_the_rest() -> None:
         alone = cal.curve(binary, "ROC")
         for name in ("x", "y", "threshold", "wide_low", "wide_high"):
             np.testing.assert_array_equal(getattr(curve, name), getattr(alone, name))
-    assert not any(len(c.wide_low) for c in ev.curves)  # too many to be told apart
+    assert not any(len(c.simultaneous_low) for c in ev.curves)  # too many to be told apart
     with pytest.raises(cal.InputError, match="name the class"):
         cal.curve(ev, "ROC")
 
@@ -668,7 +673,7 @@ def test_each_class_against_the_rest() -> None:
 def test_a_page_of_two_systems_with_all_curves_is_small() -> None:
     truth, score, _ = rows(7, 3000, 9)
     other = np.clip(score + np.random.default_rng(8).normal(0, 0.1, len(score)), 0, 1)
-    ev = evaluation(truth, {"a": score, "b": other}, interval="auto", resamples=200)
+    ev = evaluation(truth, {"a": score, "b": other}, interval="auto", n_resamples=200)
     page = ev.to_html()
     assert len(page.encode()) < 1_400_000
     shown, more = page.split('<details class="more">')

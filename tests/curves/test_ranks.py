@@ -94,7 +94,7 @@ def test_precision_and_recall_at_ranks(seed: int, interpolated: bool) -> None:
 @pytest.mark.parametrize("undefined", ["nan", "zero"])
 def test_points_and_bands_are_those_of_the_table(undefined: str) -> None:
     names = ["IPrec@0.5", "P@recall=0.5", "P@5", "R@5"]
-    ev = evaluation(3, measures=names, undefined=undefined, resamples=500)
+    ev = evaluation(3, measures=names, undefined=undefined, n_resamples=500)
     smooth, jagged = (
         cal.averaged_curves(ev, interpolated=interpolated, points=[0.5])[0]
         for interpolated in (True, False)
@@ -144,7 +144,7 @@ def test_ranks_end_where_the_runs_do() -> None:
 def test_the_seed_decides() -> None:
     first, again, other = (
         cal.retrieval(
-            *as_sources(rankings(0)), resamples=300, seed=seed, interval="bootstrap"
+            *as_sources(rankings(0)), n_resamples=300, seed=seed, interval="bootstrap"
         ).curves[0]
         for seed in (0, 0, 1)
     )
@@ -165,7 +165,7 @@ def test_they_are_written_and_read() -> None:
         assert isinstance(b, Curve)
         np.testing.assert_allclose(a.y, b.y)
         np.testing.assert_array_equal(a.threshold, b.threshold)
-        assert (a.at, a.kind) == (b.at, b.kind)
+        assert (a.parameter, a.kind) == (b.parameter, b.kind)
 
 
 def test_the_page_draws_one_line_a_run() -> None:
@@ -199,16 +199,16 @@ def test_the_roc_of_a_topic_encloses_its_area() -> None:
             {f"t{t}": qrels[f"t{t}"]},
             {f"t{t}": run[f"t{t}"]},
             measures=["rank-ROC-AUC"],
-            collection=40,
+            collection_size=40,
             interval="none",
         )
-        (curve,) = cal.topic_curves(ev, f"t{t}", "ROC", collection=40)
+        (curve,) = cal.topic_curves(ev, f"t{t}", "ROC", collection_size=40)
         found = np.cumsum([0, *ranking])
         np.testing.assert_allclose(curve.y[:-1], found / relevant, rtol=1e-12)
         others = np.arange(len(found)) - found
         np.testing.assert_allclose(curve.x[:-1], others / (40 - relevant), rtol=1e-12)
         area = np.sum(np.diff(curve.x) * (curve.y[1:] + curve.y[:-1]) / 2)
-        assert area == pytest.approx(ev["rank-ROC-AUC(collection=40)"].value, abs=1e-12)
+        assert area == pytest.approx(ev["rank-ROC-AUC(collection_size=40)"].value, abs=1e-12)
         (curve,) = cal.topic_curves(ev, f"t{t}")
         np.testing.assert_allclose(curve.y, found[1:] / np.arange(1, len(found)), rtol=1e-12)
 
@@ -219,7 +219,7 @@ def test_curves_of_a_topic_say_what_they_need() -> None:
         (("3",), {}, "no topic '3'"),
         (("2",), {}, "topic '2' has no relevant document"),
         (("1", "ROC"), {}, "the number of documents"),
-        (("1", "ROC"), {"collection": 1}, "collection is 1"),
+        (("1", "ROC"), {"collection_size": 1}, "collection_size is 1"),
         (("1", "DET"), {}, "kind is 'DET'"),
     ):
         with pytest.raises(cal.InputError, match=why):

@@ -31,10 +31,10 @@ def test_quantiles_are_those_of_the_normal_distribution() -> None:
     assert drawn.y.mean() == pytest.approx(residual.mean() / residual.std())
     twice = curves(np.zeros(50), residual, weight=np.full(50, 2.0))["normal quantiles"][0]
     assert twice.y == pytest.approx(drawn.y)
-    assert twice.wide_low == pytest.approx(drawn.wide_low)  # equal weights are none
+    assert twice.simultaneous_low == pytest.approx(drawn.simultaneous_low)  # equal weights are none
     weight = np.tile([1.0, 3.0], 25)
     uneven = curves(np.zeros(50), residual, weight=weight)["normal quantiles"][0]
-    assert not len(uneven.wide_low)  # rows that weigh more are not more rows
+    assert not len(uneven.simultaneous_low)  # rows that weigh more are not more rows
 
 
 def test_the_band_holds_all_quantiles_of_normal_residuals_at_once() -> None:
@@ -44,7 +44,9 @@ def test_the_band_holds_all_quantiles_of_normal_residuals_at_once() -> None:
 
     def inside(samples: np.ndarray) -> float:
         z = np.sort(samples, axis=1) / samples.std(axis=1, keepdims=True)
-        return float(((z >= drawn.wide_low) & (z <= drawn.wide_high)).all(axis=1).mean())
+        return float(
+            ((z >= drawn.simultaneous_low) & (z <= drawn.simultaneous_high)).all(axis=1).mean()
+        )
 
     normal = RANDOM.normal(size=(4000, 40))
     assert inside(normal) == pytest.approx(0.95, abs=0.02)

@@ -28,7 +28,7 @@ COLLECTION = 25
 @pytest.fixture(scope="module")
 def evaluation() -> cal.Evaluation:
     return cal.retrieval(
-        QRELS, RUNS, measures="AP", interval="none", topic_curves=["a"], collection=COLLECTION
+        QRELS, RUNS, measures="AP", interval="none", topic_curves=["a"], collection_size=COLLECTION
     )
 
 
@@ -60,7 +60,7 @@ def test_interpolated_precision_is_the_highest_from_there_on(evaluation: cal.Eva
 
 
 def test_recall_against_fall_out(evaluation: cal.Evaluation) -> None:
-    full, _ = cal.topic_curves(evaluation, "a", "ROC", collection=COLLECTION)
+    full, _ = cal.topic_curves(evaluation, "a", "ROC", collection_size=COLLECTION)
     false = np.cumsum(~np.array(RELEVANT)) / (COLLECTION - 5)
     assert full.x == pytest.approx([0.0, *false, 1.0])
     assert full.y == pytest.approx([0.0, *_by_hand()[0], 1.0])
@@ -97,7 +97,7 @@ def test_long_curves_are_drawn_at_their_corners() -> None:
     grades = {f"d{i}": int(r) for i, r in enumerate(relevant)}
     run = {"q": {f"d{i}": -float(i) for i in range(1000)}}
     found = cal.retrieval(
-        {"q": grades}, run, measures="AP", interval="none", topic_curves="all", collection=5000
+        {"q": grades}, run, measures="AP", interval="none", topic_curves="all", collection_size=5000
     )
     for curve in (c for c in found.curves if c.series):
         drawn = simplify_line(curve)
@@ -132,7 +132,10 @@ def test_the_outline_of_a_line_with_very_many_corners() -> None:
     [
         ({"topic_curves": "x"}, "no topic 'x'"),
         ({"topic_curves": ["a", "none"]}, "topic 'none' has no relevant document"),
-        ({"topic_curves": "a", "collection": 4}, "collection is 4, fewer documents than run"),
+        (
+            {"topic_curves": "a", "collection_size": 4},
+            "collection_size is 4, fewer documents than run",
+        ),
     ],
 )
 def test_topics_without_a_curve_are_told_before_anything_is_drawn(
@@ -147,4 +150,4 @@ def test_kind_and_collection_go_together(
     evaluation: cal.Evaluation, kind: str, size: int | None
 ) -> None:
     with pytest.raises(InputError, match="expected 'PR', 'interpolated PR', or 'ROC' and"):
-        cal.topic_curves(evaluation, "a", kind, collection=size)
+        cal.topic_curves(evaluation, "a", kind, collection_size=size)

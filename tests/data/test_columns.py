@@ -135,7 +135,7 @@ def test_rows_with_a_missing_value_are_left_out_on_request(holder: str) -> None:
         truth, score={"a": score, "b": [1.0, 2, 3, 4, 5, 6]}, weight=weight, positive="yes",
         missing="drop", measures=["AUC"], curves=False,
     )  # fmt: skip
-    assert ev["a", "AUC"].of == 3
+    assert ev["a", "AUC"].n_total == 3
     assert ev.notes[0] == (
         "3 of 6 rows are left out because values are missing: 1 in truth, 1 in score 'a', "
         "1 in weight."

@@ -162,21 +162,21 @@ def test_digits_equal_those_of_scikit_learn(
     topics: dict[str, int], qrels: dict[str, dict[str, int]]
 ) -> None:
     digits = pytest.importorskip("sklearn.datasets").load_digits().target
-    collection = set(range(IMAGES)) - {row(topic) for topic in topics}
+    collection_size = set(range(IMAGES)) - {row(topic) for topic in topics}
     for topic, digit in topics.items():
         assert digits[row(topic)] == digit
         relevant = {row(document) for document, grade in qrels[topic].items() if grade > 0}
-        assert relevant == {image for image in collection if digits[image] == digit}
+        assert relevant == {image for image in collection_size if digits[image] == digit}
 
 
 def test_pixels_holds_the_nearest_images_of_scikit_learn(topics: dict[str, int]) -> None:
     images = pytest.importorskip("sklearn.datasets").load_digits().data
-    collection = np.setdiff1d(np.arange(IMAGES), [row(topic) for topic in topics])
+    collection_size = np.setdiff1d(np.arange(IMAGES), [row(topic) for topic in topics])
     for topic, hits in read_run("pixels").items():
         distances = np.linalg.norm(images - images[row(topic)], axis=1)
         scores = [hit.score for hit in hits]
         np.testing.assert_allclose(scores, -distances[[row(h.document) for h in hits]], atol=1e-6)
-        np.testing.assert_allclose(scores, -np.sort(distances[collection])[:DEPTH], atol=1e-6)
+        np.testing.assert_allclose(scores, -np.sort(distances[collection_size])[:DEPTH], atol=1e-6)
 
 
 # --- Classification -------------------------------------------------------------------------------

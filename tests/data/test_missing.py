@@ -112,7 +112,7 @@ def test_rows_with_missing_values_can_be_left_out(form: str) -> None:
         {"a": take(TRUTH), "b": TRUTH}, score={"a": SCORE, "b": take(SCORE)}, missing="drop",
         measures=["LRAP"], **QUICK,
     )  # fmt: skip
-    assert labels["LRAP"].of == 9
+    assert labels["LRAP"].n_total == 9
 
 
 @pytest.mark.parametrize("form", FORMS)

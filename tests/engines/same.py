@@ -125,7 +125,7 @@ def same(ours: cal.Evaluation, theirs: cal.Evaluation) -> None:
     for a, b in zip(ours, theirs, strict=True):
         assert (a.system, a.measure, a.n, a.method) == (b.system, b.measure, b.n, b.method)
         near = {**exact, "rel": NUMERICAL} if a.measure in SLOPES else exact
-        assert (a.value, a.default) == pytest.approx((b.value, b.default), **exact), a.measure
+        assert (a.value, a.no_skill) == pytest.approx((b.value, b.no_skill), **exact), a.measure
         limits = a.standard_error, a.low, a.high
         assert limits == pytest.approx((b.standard_error, b.low, b.high), **near), a.measure
     assert (ours.slices is None) == (theirs.slices is None)

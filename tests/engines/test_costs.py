@@ -62,8 +62,8 @@ def test_costs_in_batches(rows: pa.Table, design: str) -> None:
             assert limits(other) == pytest.approx(limits(one), **near)
     mean, same = (next(iter(of.costs.comparison)) for of in (memory, stream))
     assert [*limits(same), same.p] == pytest.approx([*limits(mean), mean.p], rel=1e-6)
-    assert [[row.on_front for row in front] for front in memory.fronts] == [
-        [row.on_front for row in front] for front in stream.fronts
+    assert [[row.on_front for row in front] for front in memory.pareto_fronts] == [
+        [row.on_front for row in front] for front in stream.pareto_fronts
     ]
     if design == "sliced":
         ours, theirs = ([one.estimate.value for one in of.costs.slices] for of in (memory, stream))

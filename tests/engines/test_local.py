@@ -135,7 +135,7 @@ def test_rows_of_batches_move_numbers_as_in_memory(build: Build, design: str) ->
     """Row by row, given the statistics of all rows: before anything is added up."""
     _, many, systems = both(build, design)
     rows = [
-        {asked: of.moved for asked, of in batch.items()}
+        {asked: of.influence_values for asked, of in batch.items()}
         for batch in map(many.moving, many.engine._batches())
     ]
     assert rows[0]
@@ -151,7 +151,7 @@ def test_rows_of_batches_move_numbers_as_in_memory(build: Build, design: str) ->
 
 
 def error(reading: PointEstimate) -> float:
-    found = reading.found_error
+    found = reading.standard_error
     assert isinstance(found, StandardError)
     return found.se
 
@@ -262,12 +262,12 @@ def test_a_stream_has_the_intervals_that_need_no_rows(build: Build, design: str)
     _, many, systems = both(build, design)
     for measure in measures_of(build):
         for system in SYSTEMS:
-            ours, theirs = many.reading(system, measure), systems[system].reading(measure)
+            ours, theirs = many.point_estimate(system, measure), systems[system].reading(measure)
             if ours is None:
                 continue
             assert ours.value == pytest.approx(theirs.value, rel=1e-12, nan_ok=True)
             assert (ours.n, ours.undefined) == (theirs.n, theirs.undefined)
-            found, expected = ours.found_error, theirs.found_error
+            found, expected = ours.standard_error, theirs.found_error
             if isinstance(found, StandardError) and isinstance(expected, StandardError):
                 assert found.se == pytest.approx(expected.se, rel=1e-7)
                 made, own = (error_interval(reading, 0.95) for reading in (ours, theirs))
@@ -291,7 +291,7 @@ def test_a_stream_has_the_intervals_that_need_no_rows(build: Build, design: str)
     ],
 )
 def test_distinct_values_come_in_their_order(values: pa.Array) -> None:
-    found = DistinctValues.of(values).values
+    found = DistinctValues.from_array(values).values
     assert found.to_pylist() == list(dict.fromkeys(values.to_pylist()))
     if not pa.types.is_dictionary(values.type):
         assert found.type == values.type

@@ -100,7 +100,7 @@ def test_a_stream_has_what_memory_has(rows: pa.Table) -> None:
     wrong: list[str] = []
     for task, (verb, given) in CALLS.items():
         for design in DESIGNS if task != "clusters" else ("plain", "counted"):
-            asked = {**given, **DESIGNS[design], "resamples": 100, "measures": MEASURES.get(task)}
+            asked = {**given, **DESIGNS[design], "n_resamples": 100, "measures": MEASURES.get(task)}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)
                 memory, stream = (

@@ -314,7 +314,7 @@ def test_ranking_from_paths(engine: str, clicks: pa.Table, tmp_path: Path) -> No
     line += [
         "--count",
         "often",
-        "--cluster-by",
+        "--cluster",
         "user",
         "--time",
         "day",
@@ -367,7 +367,7 @@ def test_batches_end_where_groups_do(
     """However many rows are read at once: one group has 200."""
     monkeypatch.setattr(streams, "ROWS", size)
     rows = clicks.sort_by("q.id")
-    found = StreamEngine(Stream.of(rows)).whole("q.id")
+    found = StreamEngine(Stream.of(rows)).group_batches("q.id")
     batches: list[Batch] = []
 
     def seen(batch: Batch) -> Sizes:
@@ -435,7 +435,7 @@ def test_the_command_reads_sorted_groups_in_batches(clicks: pa.Table, tmp_path: 
         parquet.write_table(rows.slice(part * 250, 250), tmp_path / f"{part}.parquet")
     parquet.write_table(clicks, tmp_path / "all.parquet")
     line = ["--group", "q.id", "--truth", "grade", "--score", "a=old", "--score", "new", "-mAP@5"]
-    line += ["--cluster-by", "user", "--format", "csv"]
+    line += ["--cluster", "user", "--format", "csv"]
     there = str(tmp_path / "[0-9]*.parquet"), "--engine", "stream"
     made = [
         invoke(["ranking", *given, *line]) for given in ((str(tmp_path / "all.parquet"),), there)

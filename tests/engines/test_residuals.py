@@ -111,7 +111,9 @@ def test_the_largest_residuals_of_batches_are_those_of_all(
     w = random.gamma(2, size=500) if weighted else None
     cuts = [0, 3, 90, 91, 400, 500]
     parts = [
-        row_sample.LargestResiduals.of(np.arange(a, b), e[a:b], None if w is None else w[a:b])
+        row_sample.LargestResiduals.from_rows(
+            np.arange(a, b), e[a:b], None if w is None else w[a:b]
+        )
         for a, b in pairwise(cuts)
     ]
     total = parts[3] + parts[0] + parts[4] + parts[2] + parts[1]

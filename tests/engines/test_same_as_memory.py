@@ -200,7 +200,7 @@ def measures_of(task: str) -> list[str]:
 
 def both(rows: pa.Table, task: str, measures: list[str], design: str) -> list[cal.Evaluation]:
     verb, given = CALLS[task]
-    asked = {**given, **DESIGNS[design], "measures": measures, "resamples": 100}
+    asked = {**given, **DESIGNS[design], "measures": measures, "n_resamples": 100}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of calibration in the large at 0
         return [getattr(cal, verb)(data=rows, engine=e, **asked) for e in ("memory", "stream")]
@@ -257,9 +257,9 @@ def test_a_stream_says_what_memory_says(rows: pa.Table) -> None:
                 if b.value != pytest.approx(a.value, **near):
                     wrong.append(f"{where}: {a.value} and {b.value}")
                 # (Of a median the best constant takes the rows, which are there of one number.)
-                gone = np.isnan(b.default) and task in ("several outputs", "quantiles")
-                if not gone and b.default != pytest.approx(a.default, **near):
-                    wrong.append(f"{where}: default {a.default} and {b.default}")
+                gone = np.isnan(b.no_skill) and task in ("several outputs", "quantiles")
+                if not gone and b.no_skill != pytest.approx(a.no_skill, **near):
+                    wrong.append(f"{where}: default {a.no_skill} and {b.no_skill}")
                 pair = plain(a.method), plain(b.method)
                 if pair[0] != pair[1]:
                     seen.add(pair if (at := listed(pair, NUMBERS)) is None else at)
@@ -307,7 +307,7 @@ def test_findings_are_those_of_memory(rows: pa.Table, task: str) -> None:
     verb, given = CALLS[task]
     seen = 0
     for design in DESIGNS if task != "clusters" else ("plain", "counted"):
-        asked = {**given, **DESIGNS[design], "resamples": 100}
+        asked = {**given, **DESIGNS[design], "n_resamples": 100}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             memory, stream = (
@@ -345,7 +345,7 @@ def test_limits_that_hold_together_are_those_of_memory(
     }
     measures = known[task][: 5 if design == "weighted" else None]
     memory, stream = (
-        [(d.p_adjusted, d.low, d.high, d.detectable) for d in of.comparison.differences]
+        [(d.p_adjusted, d.low, d.high, d.min_detectable) for d in of.comparison.differences]
         for of in both(rows, task, measures, design)
     )
     assert np.array(stream) == pytest.approx(np.array(memory), rel=1e-6)
@@ -460,8 +460,8 @@ def test_averages_of_areas_of_scores_that_are_taken_together(
         for engine in ("memory", "stream")
     )
     for one, other in zip(memory, stream, strict=True):
-        assert other.possible_low < one.value < other.possible_high
-        assert other.possible_high - other.possible_low < 0.05
+        assert other.lower_bound < one.value < other.upper_bound
+        assert other.upper_bound - other.lower_bound < 0.05
         assert [other.value, other.low, other.high] == pytest.approx(
             [one.value, one.low, one.high], abs=1e-3
         )

@@ -93,7 +93,7 @@ def test_curves_are_those_of_memory(
     """Their tables of scores are those of the measures, or of a pass of their own."""
     asked = SETS if "predicted" in said else measures
     memory, stream = (
-        cal.multilabel("y_*", **said, **rows, data=TABLE, engine=e, measures=asked, resamples=100)
+        cal.multilabel("y_*", **said, **rows, data=TABLE, engine=e, measures=asked, n_resamples=100)
         for e in ("memory", "stream")
     )
     assert {c.series for c in memory.curves} == set(LABELS)
@@ -104,7 +104,7 @@ def test_curves_are_those_of_memory(
         for axis in drawn:
             ours, theirs = getattr(one, axis), getattr(other, axis)
             np.testing.assert_allclose(theirs, ours, rtol=1e-9, atol=1e-12)
-        assert other.mark == pytest.approx(one.mark, nan_ok=True)
+        assert other.operating_point == pytest.approx(one.operating_point, nan_ok=True)
 
 
 def test_a_curve_goes_through_what_is_counted() -> None:
@@ -166,8 +166,8 @@ def test_little_memory_says_between_which_values_an_average_lies(
     given = {"truth": "y_*", "probability": "p_*", "data": TABLE, "measures": ["macro-AUC"]}
     exact = cal.multilabel(**given)["macro-AUC"].value
     found = cal.multilabel(engine="stream", memory=20_000, **given)["macro-AUC"]
-    assert found.possible_low < exact < found.possible_high
-    assert found.possible_high - found.possible_low < 0.2
+    assert found.lower_bound < exact < found.upper_bound
+    assert found.upper_bound - found.lower_bound < 0.2
 
 
 def test_states_of_parts_add_up_to_all_rows(tmp_path: Path) -> None:

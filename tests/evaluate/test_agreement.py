@@ -71,7 +71,7 @@ def value(ratings: Any, method: str = "alpha", scale: str = "nominal") -> float:
 def test_krippendorffs_example(scale: str, expected: float) -> None:
     found = measured(OBSERVERS, scale=scale)
     assert found.value == pytest.approx(expected, abs=5e-7)
-    assert (found.n, found.of, found.unit) == (11, 12, "items")
+    assert (found.n, found.n_total, found.unit) == (11, 12, "items")
 
 
 def test_fleiss_example() -> None:
@@ -166,7 +166,7 @@ def test_gwets_ac1_of_items_that_one_rater_rated() -> None:
     whose twelve units the last has one rating."""
     found = measured(OBSERVERS, "AC1")
     assert found.value == pytest.approx(0.77544, abs=5e-6)
-    assert (found.n, found.of) == (12, 12)
+    assert (found.n, found.n_total) == (12, 12)
     notes = cal.agreement(OBSERVERS, measures=["Krippendorff-alpha", "AC1"], interval="none").notes
     assert "Gwet-AC1 count them for how common categories are" in notes[0]
 
@@ -255,7 +255,7 @@ def test_no_value(ratings: dict[str, list[int | None]], method: str, reason: str
     found = measured(ratings, method)
     assert math.isnan(found.value)
     assert dict(found.undefined) == {reason: 2}
-    assert found.no_interval == "undefined_value"
+    assert found.interval_reason == "undefined_value"
 
 
 def test_files_and_orders(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_files_and_orders(tmp_path: Path) -> None:
     said = {"ann": [0, 2, 1, 0, 2], "ben": [0, 1, None, 0, 2]}
     assert found.value == pytest.approx(value(said, scale="ordinal"))
     assert found.value != pytest.approx(measured(path, **of).value)
-    assert (found.n, found.of) == (4, 5)
+    assert (found.n, found.n_total) == (4, 5)
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_a_row_a_rating() -> None:
     wide = {"ann": [0, 1, 2, None], "ben": [0, 2, 2, None], "eve": [None, 1, None, 0]}
     found = cal.agreement(LONG, **COLUMNS, slices=["kind"])
     assert found.estimates[0].value == value(wide)
-    assert [e.estimate.of for e in found.slices or ()] == [2, 2, 2, 2]
+    assert [e.estimate.n_total for e in found.slices or ()] == [2, 2, 2, 2]
     assert "1 of 4 items have fewer than two ratings" in found.notes[0]
 
 
@@ -391,7 +391,7 @@ def test_what_items_move_a_difference_by() -> None:
                       [0, -1, 2, -1], [2, 1, 2, 2]])  # fmt: skip
     parts = [Ratings.from_codes(codes[:, k : k + 2], "xyz", np.arange(3.0)) for k in (0, 2)]
     measure = cal.measure("Krippendorff-alpha")
-    first, second = (RatingSample(of, Settings()).reading(measure) for of in parts)
+    first, second = (RatingSample(of, Settings()).point_estimate(measure) for of in parts)
     units = (first - second).units
     assert units is not None
     expected = np.full(7, first.value - second.value)
@@ -427,10 +427,10 @@ def test_few_ratings_beside_the_commonest_are_cautioned() -> None:
 def test_what_is_found_of_raters() -> None:
     kinds = {finding.kind: finding for finding in cal.agreement(three()).findings}
     assert set(kinds) == {"raters-disagree", "rater-alone"}
-    assert "odd rates differently" in kinds["rater-alone"].sentence
+    assert "odd rates differently" in kinds["rater-alone"].message
     rare = {n: [0] * 90 + [int(k == n) for k in "abba" for _ in range(2)] + [1] * 2 for n in "ab"}
     [common] = [f for f in cal.agreement(rare).findings if f.kind == "common-category"]
-    assert "'0'" in common.sentence
+    assert "'0'" in common.message
     agreed = {name: of for name, of in three(60).items() if name != "odd"}
     assert cal.agreement(agreed).findings == ()
 
@@ -736,7 +736,7 @@ def test_many_items_are_looked_at_by_how_they_were_rated(
     for one, other in zip(*(ev.label_tables for ev in made), strict=True):
         for name, values in one.high.items():
             np.testing.assert_allclose(values, other.high[name], rtol=1e-9)
-    assert [f.sentence for f in made[0].findings] == [f.sentence for f in made[1].findings]
+    assert [f.message for f in made[0].findings] == [f.message for f in made[1].findings]
 
 
 def test_more_ways_to_rate_an_item_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -775,7 +775,7 @@ def test_days_of_ratings_add_up(tmp_path: Path) -> None:
 def test_items_that_were_rated_alike_are_one_entry() -> None:
     codes = np.array([[0, 1, -1], [1, 0, -1], [-1, 0, 1], [2, 2, 2]])
     whole = Ratings.from_codes(codes, "xyz", np.arange(3.0), np.array([1.0, 2.0, 4.0, 1.0]))
-    alike = whole.alike
+    alike = whole.merge_equal_items
     assert (len(whole), len(alike), alike.number) == (4, 2, 4)
     assert sorted(zip(alike.held, alike.weight, alike.weight_squares, strict=True)) == [
         (1.0, 1.0, 1.0),

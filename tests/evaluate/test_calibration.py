@@ -70,7 +70,7 @@ def test_the_pivotal_interval_of_an_error_takes_its_bias_off() -> None:
     for seed in range(40):
         truth, p = rows(seed, 300, 1.0)
         ev = cal.classification(
-            truth, probability=p, measures=["ECE"], interval="bootstrap", resamples=300
+            truth, probability=p, measures=["ECE"], interval="bootstrap", n_resamples=300
         )
         estimate = ev["ECE"]
         assert 0 <= estimate.low <= estimate.high <= 1
@@ -96,8 +96,8 @@ def test_every_measure_of_calibration_has_a_default_of_the_constant_answer() -> 
         expected = cal.classification(
             truth, probability=share, measures=[estimate.measure], interval="none"
         ).estimates[0]
-        if not np.isnan(estimate.default):
-            assert estimate.default == pytest.approx(expected.value, abs=1e-12), estimate.measure
+        if not np.isnan(estimate.no_skill):
+            assert estimate.no_skill == pytest.approx(expected.value, abs=1e-12), estimate.measure
 
 
 def test_a_weight_of_two_is_the_row_twice() -> None:
@@ -152,7 +152,7 @@ def test_intervals_are_the_same_again_and_of_clusters() -> None:
     truth, p = rows(6, 200)
     cluster = np.arange(200) // 4
     for more in ({}, {"cluster": cluster}, {"weight": np.linspace(0.5, 2, 200)}):
-        options = {"measures": ["ECE", "Brier-skill"], "resamples": 200, **more}
+        options = {"measures": ["ECE", "Brier-skill"], "n_resamples": 200, **more}
         first, second = (cal.classification(truth, probability=p, **options) for _ in range(2))
         assert first.estimates == second.estimates
         assert all(e.has_interval for e in first)
@@ -190,13 +190,13 @@ def test_the_label_given_makes_a_problem_of_two_classes() -> None:
     assert cal.measure("Spiegelhalter-p")(right, confidence) > 0.001
     bold = probability**4 / (probability**4).sum(axis=1, keepdims=True)
     systems = {"right": probability, "bold": bold}
-    ev = cal.classification(truth, probability=systems, measures=OF_LABELS, resamples=300)
+    ev = cal.classification(truth, probability=systems, measures=OF_LABELS, n_resamples=300)
     for name, columns in systems.items():
         two = cal.classification(
             *top_label(truth, columns)[:1],
             probability=columns.max(axis=1),
             measures=OF_LABELS,
-            resamples=300,
+            n_resamples=300,
         )
         for measure in OF_LABELS:
             ours, theirs = ev[name, measure], two[measure]
@@ -232,7 +232,7 @@ def test_nothing_is_fitted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = draw.random(200) < p
     measures = ["miscalibration", "discrimination", "calibration-slope"]
     measures += ["calibration-intercept(slope='fitted')"]
-    ev = cal.classification(truth, probability=p, measures=measures, resamples=100)
+    ev = cal.classification(truth, probability=p, measures=measures, n_resamples=100)
     for kind in ("calibration", "cost"):
         cal.curve(ev, kind)
     assert sum(levels > 1 for levels in blocks) == 101  # and that of the best constant answer

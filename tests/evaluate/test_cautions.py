@@ -10,7 +10,7 @@ from calipers.estimation.losses import estimate_mean_loss
 from calipers.inference import policy
 from calipers.inference.settings import Settings
 
-RMSE, SETTINGS = cal.measure("RMSE"), Settings(resamples=100)
+RMSE, SETTINGS = cal.measure("RMSE"), Settings(n_resamples=100)
 
 GENERATOR = np.random.default_rng(2)
 TRUTH = np.arange(240) % 3 == 0
@@ -39,7 +39,7 @@ def test_few_clusters_drawn_anew(interval: str, measure: str) -> None:
         measures=[measure],
         cluster=CLUSTER,
         interval=interval,
-        resamples=200,
+        n_resamples=200,
     )
     assert "but few clusters" in ev[measure].method
 
@@ -49,7 +49,7 @@ def test_few_clusters_drawn_anew(interval: str, measure: str) -> None:
 )
 def test_a_heavy_tail(interval: str) -> None:
     ev = cal.regression(
-        np.zeros(240), RESIDUAL, measures=["RMSE"], interval=interval, resamples=200
+        np.zeros(240), RESIDUAL, measures=["RMSE"], interval=interval, n_resamples=200
     )
     assert "but a heavy tail" in ev["RMSE"].method
 
@@ -97,7 +97,7 @@ def test_a_rate_beyond_which_hardly_a_row_lies(
         if name.startswith("recall"):
             truth = ~truth
         score = truth + random.normal(size=len(truth))
-        options = {"interval": interval, "resamples": 200, "curves": False}
+        options = {"interval": interval, "n_resamples": 200, "curves": False}
         names = [name, "precision@recall=0.95"]
         for e in cal.classification(truth, score=score, measures=names, **options):
             said = "hardly a row lies beyond the point" in e.method

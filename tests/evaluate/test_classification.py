@@ -53,13 +53,13 @@ def test_categories_are_labels() -> None:
 
 def test_defaults_are_the_best_constant_answers(evaluation: cal.Evaluation) -> None:
     share = TRUTH.mean()
-    assert evaluation["good", "accuracy"].default == max(share, 1 - share)
-    assert evaluation["good", "AUC"].default == 0.5
-    assert evaluation["good", "PR-AUC"].default == pytest.approx(share)
+    assert evaluation["good", "accuracy"].no_skill == max(share, 1 - share)
+    assert evaluation["good", "AUC"].no_skill == 0.5
+    assert evaluation["good", "PR-AUC"].no_skill == pytest.approx(share)
     entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
-    assert evaluation["good", "log-loss"].default == pytest.approx(entropy)
-    assert evaluation["good", "Brier"].default == pytest.approx(share * (1 - share))
-    assert evaluation["good", "F1"].default == pytest.approx(2 * share / (1 + share))
+    assert evaluation["good", "log-loss"].no_skill == pytest.approx(entropy)
+    assert evaluation["good", "Brier"].no_skill == pytest.approx(share * (1 - share))
+    assert evaluation["good", "F1"].no_skill == pytest.approx(2 * share / (1 + share))
 
 
 def test_every_estimate_has_an_interval_and_a_method(evaluation: cal.Evaluation) -> None:
@@ -119,7 +119,7 @@ def test_curves_follow_scikit_learn(evaluation: cal.Evaluation) -> None:
 def test_a_system_below_the_diagonal_is_reported_as_it_is() -> None:
     ev = cal.classification(TRUTH, score=-GOOD, measures=["AUC"], curves=False)
     assert ev["AUC"].value < 0.5
-    assert "negated score has an AUC of" in ev.findings[0].sentence
+    assert "negated score has an AUC of" in ev.findings[0].message
 
 
 def test_predicted_labels_serve_the_measures_of_counts() -> None:
@@ -219,8 +219,8 @@ def test_regression_against_definitions() -> None:
     ev = cal.regression(truth, {"a": a, "b": b})
     assert ev["a", "RMSE"].value == pytest.approx(np.sqrt(np.mean((a - truth) ** 2)))
     assert ev["a", "MAE"].value == pytest.approx(np.mean(np.abs(a - truth)))
-    assert ev["a", "RMSE"].default == pytest.approx(truth.std())
-    assert ev["a", "MAE"].default == pytest.approx(
+    assert ev["a", "RMSE"].no_skill == pytest.approx(truth.std())
+    assert ev["a", "MAE"].no_skill == pytest.approx(
         np.mean(np.abs(truth - np.median(truth))), rel=1e-3
     )
     assert ev.comparison is not None

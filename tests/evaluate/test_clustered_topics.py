@@ -105,7 +105,7 @@ def test_a_group_of_count_three_is_that_group_three_times(
     again = np.concatenate([np.arange(n) for n in COUNT])
     names = np.char.add(np.char.add(NAMES[places], "-"), again.astype(str))
     columns = {**more, "slices": {"kind": KIND}, "cost": {"ms": dict.fromkeys("abc", MS)}}
-    how = {"interval": interval, "resamples": 400}
+    how = {"interval": interval, "n_resamples": 400}
     ours = evaluated(**columns, count=COUNT, how=how)
     near(told(ours), told(evaluated(places, names, **columns, how=how)))
     assert ours.per_unit is not None
@@ -116,7 +116,7 @@ def test_findings_and_differences_of_counted_groups() -> None:
     places = np.repeat(np.arange(GROUPS), COUNT)
     names = np.array([f"{NAMES[k]}-{j:02}" for j, k in enumerate(places)])
     ours, theirs = evaluated(count=COUNT), evaluated(places, names)
-    assert [f.sentence for f in ours.findings] == [f.sentence for f in theirs.findings]
+    assert [f.message for f in ours.findings] == [f.message for f in theirs.findings]
     for test in ("wilcoxon", "sign", "randomisation", "t"):
         one, other = (of.compare(test=test) for of in (ours, theirs))
         assert [d.p for d in one] == pytest.approx([d.p for d in other], rel=1e-9, nan_ok=True)
@@ -192,7 +192,7 @@ def test_differences_by_the_matrices_of_cr2() -> None:
         assert d.standard_error == pytest.approx(se, rel=1e-9)
         assert d.p == pytest.approx(2 * stats.t(degrees).sf(abs(x[has].mean()) / se), rel=1e-7)
         assert d.test == "Student t, paired"
-        assert made.comparison.overall == ()
+        assert made.comparison.omnibus == ()
         assert any("take groups as independent" in note for note in made.comparison.notes)
 
 
@@ -255,12 +255,12 @@ def test_a_part_and_the_rest_may_share_clusters() -> None:
         )
         se = np.sqrt(((f[0] - f[1]) ** 2 * d).sum())
         value = x[inside & np.isfinite(x)].mean() - x[~inside & np.isfinite(x)].mean()
-        assert part.to_rest.value == pytest.approx(value, rel=1e-9)
-        assert "two samples" in part.to_rest.test
-        t = (part.to_rest.high - part.to_rest.low) / 2 / se
+        assert part.vs_rest.value == pytest.approx(value, rel=1e-9)
+        assert "two samples" in part.vs_rest.test
+        t = (part.vs_rest.high - part.vs_rest.low) / 2 / se
         assert 2 < t < 4  # of few degrees of freedom
         degrees = optimize.brentq(lambda k, t=t: stats.t(k).ppf(0.975) - t, 1, 99)
-        assert part.to_rest.p == pytest.approx(2 * stats.t(degrees).sf(abs(value) / se), rel=1e-6)
+        assert part.vs_rest.p == pytest.approx(2 * stats.t(degrees).sf(abs(value) / se), rel=1e-6)
 
 
 @pytest.mark.parametrize("method", ["percentile", "bca", "bayesian", "student"])
@@ -287,7 +287,7 @@ def test_replicates_draw_whole_clusters() -> None:
         cluster=np.repeat(user, ROWS),
         measures=["P@9"],
         interval="percentile",
-        resamples=5000,
+        n_resamples=5000,
     )
     [e] = ev.estimates
     # Clusters of equal size come Poisson(1) times: their means are those of as many drawn ones.
@@ -309,9 +309,9 @@ def test_tests_of_independent_units_do_not_apply() -> None:
 
 def test_one_cluster_says_nothing_of_how_clusters_differ() -> None:
     ev = evaluated(cluster=np.zeros(GROUPS, int), how={"measures": ["AP", "gm-AP", "micro-SetP"]})
-    assert {e.no_interval for e in ev.estimates} == {"too_few_clusters"}
+    assert {e.interval_reason for e in ev.estimates} == {"too_few_clusters"}
     assert ev.comparison is not None
-    assert {d.no_interval for d in ev.comparison} == {"too_few_clusters"}
+    assert {d.interval_reason for d in ev.comparison} == {"too_few_clusters"}
 
 
 def test_clustered_topics_under_an_effect_of_the_user() -> None:
@@ -493,8 +493,8 @@ def test_topics_are_known_by_dicts_and_by_columns_of_a_table(names: tuple[str, .
             assert (d.value, d.p, d.low) == pytest.approx((e.value, e.p, e.low), rel=1e-9)
         assert ours.slices is not None
         assert theirs.slices is not None
-        assert [s.to_rest.p for s in ours.slices] == pytest.approx(
-            [s.to_rest.p for s in theirs.slices], rel=1e-9
+        assert [s.vs_rest.p for s in ours.slices] == pytest.approx(
+            [s.vs_rest.p for s in theirs.slices], rel=1e-9
         )
 
 
@@ -504,18 +504,18 @@ def test_bounds_of_incomplete_judgments_count_topics() -> None:
     for judged in qrels.values():
         del judged["d1"], judged["d2"]
     counts = dict(zip(NAMES, COUNT.tolist(), strict=True))
-    ours = retrieval(qrels, systems, measures=["P@5", "NumRel"], count=counts, incomplete=True)
+    ours = retrieval(qrels, systems, measures=["P@5", "NumRel"], count=counts, judgment_bounds=True)
     copies = [(name, f"{name}-{k}") for name in NAMES for k in range(counts[name])]
     again = {system: {copy: of[name] for name, copy in copies} for system, of in systems.items()}
     theirs = retrieval(
         {copy: qrels[name] for name, copy in copies},
         again,
         measures=["P@5", "NumRel"],
-        incomplete=True,
+        judgment_bounds=True,
     )
     for one, other in zip(ours.estimates, theirs.estimates, strict=True):
-        assert one.possible_low == pytest.approx(other.possible_low, rel=1e-9, nan_ok=True)
-        assert one.possible_high == pytest.approx(other.possible_high, rel=1e-9, nan_ok=True)
+        assert one.lower_bound == pytest.approx(other.lower_bound, rel=1e-9, nan_ok=True)
+        assert one.upper_bound == pytest.approx(other.upper_bound, rel=1e-9, nan_ok=True)
 
 
 # --- What others make of them -----------------------------------------------------------------------
@@ -540,26 +540,28 @@ def test_the_best_of_weighted_and_clustered_topics() -> None:
     places = np.repeat(np.arange(GROUPS), COUNT)
     names = np.array([f"{NAMES[k]}-{j:02}" for j, k in enumerate(places)])
     again = evaluated(places, names, cluster=USER, how={"measures": ["AP"]})
-    ours, theirs = cal.best_of(counted), cal.best_of(again)
-    assert ours.honest.value == pytest.approx(theirs.honest.value, rel=1e-9)
-    plain = cal.best_of(evaluated(places, names, how={"measures": ["AP"]}))
-    assert ours.honest.value != pytest.approx(plain.honest.value, rel=1e-6)
-    alone = cal.best_of(evaluated(weight=np.where(USER == 0, 1e6, 1.0), how={"measures": ["AP"]}))
+    ours, theirs = cal.best_system(counted), cal.best_system(again)
+    assert ours.corrected.value == pytest.approx(theirs.corrected.value, rel=1e-9)
+    plain = cal.best_system(evaluated(places, names, how={"measures": ["AP"]}))
+    assert ours.corrected.value != pytest.approx(plain.corrected.value, rel=1e-6)
+    alone = cal.best_system(
+        evaluated(weight=np.where(USER == 0, 1e6, 1.0), how={"measures": ["AP"]})
+    )
     rest = evaluated(weight=np.where(USER == 0, 1.0, 0.0), how={"measures": ["AP"]})
-    assert alone[alone.best].shown.value == pytest.approx(
+    assert alone[alone.best].apparent.value == pytest.approx(
         max(e.value for e in rest.estimates), rel=1e-4
     )
 
 
 def test_an_order_of_systems_takes_topics_as_independent() -> None:
     with pytest.raises(InputError, match="as independent, and these have counts and clusters"):
-        cal.order_agreement(evaluated(cluster=USER, count=COUNT), "AP", "DCG")
+        cal.system_rank_correlation(evaluated(cluster=USER, count=COUNT), "AP", "DCG")
 
 
 def test_a_baseline_of_another_day_is_compared_on_topics_that_are_known_of() -> None:
     qrels, systems = runs()
     known = {what: dict(zip(NAMES, of.tolist(), strict=True)) for what, of in KNOWN.items()}
-    then = cal.keep(retrieval(qrels, {"a": systems["a"]}, measures=["AP"]))
+    then = cal.keep_predictions(retrieval(qrels, {"a": systems["a"]}, measures=["AP"]))
     ours = retrieval(qrels, {"b": systems["b"]}, measures=["AP"], baseline=then, **known)
     both = {name: systems[name] for name in "ab"}
     theirs = retrieval(qrels, both, measures=["AP"], baseline="a", **known)
@@ -567,11 +569,12 @@ def test_a_baseline_of_another_day_is_compared_on_topics_that_are_known_of() -> 
     assert theirs.comparison is not None
     [d], [e] = ours.comparison, theirs.comparison
     assert (d.value, d.low, d.p) == pytest.approx((e.value, e.low, e.p), rel=1e-12)
-    _, notes = diff_evaluations(then, cal.keep(ours))
+    _, notes = diff_evaluations(then, cal.keep_predictions(ours))
     assert "No test: units are weighted, and weights are not kept." in notes
     clustered = retrieval(qrels, both, measures=["AP"], cluster=known["cluster"])
     assert (
-        "No test: clusters of units are not kept." in diff_evaluations(then, cal.keep(clustered))[1]
+        "No test: clusters of units are not kept."
+        in diff_evaluations(then, cal.keep_predictions(clustered))[1]
     )
 
 

@@ -20,7 +20,7 @@ from calipers.statistics import ContingencyTable
 
 RANDOM = np.random.default_rng(3)
 ALL = [d.name for d in definitions("partitions")]
-FEW: dict[str, Any] = {"resamples": 400}
+FEW: dict[str, Any] = {"n_resamples": 400}
 CLASSES = RANDOM.integers(0, 3, 150)
 NOISY = np.where(RANDOM.random(150) < 0.25, RANDOM.integers(0, 4, 150), CLASSES)
 CHANCE = RANDOM.integers(0, 4, 150)
@@ -84,7 +84,7 @@ def test_the_default_is_what_one_cluster_gets() -> None:
     ev = cal.clustering(None, NOISY, CLASSES, measures=ALL, interval="none")
     one = cal.clustering(None, np.zeros(150), CLASSES, measures=ALL, interval="none")
     for name in ALL:
-        assert ev[name].default == pytest.approx(one[name].value, abs=1e-12), name
+        assert ev[name].no_skill == pytest.approx(one[name].value, abs=1e-12), name
 
 
 # --------------------------------------------------------------------------------------- intervals
@@ -112,7 +112,7 @@ def test_a_perfect_clustering_is_perfect_of_all_points_but_for_few() -> None:
     from scipy.stats import beta
 
     truth = np.arange(200) % 2
-    ev = cal.clustering(None, truth, truth, measures=["purity"], resamples=20_000)
+    ev = cal.clustering(None, truth, truth, measures=["purity"], n_resamples=20_000)
     assert ev["purity"].low == pytest.approx(1 - beta(0.5, 200.5).ppf(0.975), abs=0.001)
 
 
@@ -130,7 +130,7 @@ def _covered(draw: Callable[[Any], tuple[Any, Any]], name: str, true: float) -> 
     found = []
     for seed in range(120):
         truth, cluster = draw(np.random.default_rng(seed))
-        e = cal.clustering(None, cluster, truth, measures=[name], resamples=200)[name]
+        e = cal.clustering(None, cluster, truth, measures=[name], n_resamples=200)[name]
         found.append(e.low <= true <= e.high)
     return float(np.mean(found))
 
@@ -198,7 +198,7 @@ def test_the_nearest_and_the_farthest_points(metric: str) -> None:
         points = None if "distances" in given else POINTS
         e = cal.clustering(points, NEAREST, measures=["Dunn"], **given)["Dunn"]
         assert e.value == pytest.approx(dunn, rel=1e-9)
-        assert e.no_interval == "two_pairs"
+        assert e.interval_reason == "two_pairs"
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "cosine"])
@@ -238,7 +238,7 @@ def test_errors_are_those_of_leaving_points_out(name: str, alike: float) -> None
 
     def reading(rows: Any) -> Any:
         system = Clustering("s", NEAREST[rows], tuple("abc"), settings, points=POINTS[rows])
-        return system.reading(measure)
+        return system.point_estimate(measure)
 
     rows = np.arange(100)
     left = np.array([reading(np.delete(rows, i)).value for i in rows])
@@ -283,7 +283,7 @@ def test_a_sample_of_points_has_their_very_silhouettes() -> None:
     assert some.per_unit.values["system"]["silhouette"] == pytest.approx(each[rows])
     e = some["silhouette"]
     assert e.value == pytest.approx(each[rows].mean())
-    assert (e.n, e.of) == (40, 150)
+    assert (e.n, e.n_total) == (40, 150)
     assert e.method.endswith("of 40 sampled points")
     assert "40 points drawn at random from 150" in some.notes[0]
     everyone = cal.clustering(POINTS, NEAREST, measures=["silhouette"], sample=150)
@@ -311,7 +311,7 @@ def test_a_sample_adds_its_own_error(name: str, metric: str) -> None:
     found = []
     for seed in range(8):
         e = cal.clustering(labels=kind, measures=[name], sample=300, seed=seed, **given)[name]
-        found.append((e.standard_error**2, 1 / e.n - 1 / e.of))
+        found.append((e.standard_error**2, 1 / e.n - 1 / e.n_total))
     square, share = np.mean(found, axis=0)
     expected = ev[name].standard_error ** 2 + share * each.var(ddof=1)
     assert square == pytest.approx(expected, rel=0.12)

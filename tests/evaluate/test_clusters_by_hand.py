@@ -16,7 +16,7 @@ from calipers.inference.settings import Settings
 from calipers.statistics import FloatArray
 from calipers.systems.clustering import Clustering
 
-SETTINGS = Settings(resamples=200)
+SETTINGS = Settings(n_resamples=200)
 RANDOM = np.random.default_rng(11)
 CLUSTER = np.repeat([0, 1, 2], [3, 5, 8])
 CENTRES = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 5.0]])
@@ -30,7 +30,7 @@ def clustering(cluster: Any = CLUSTER, **given: Any) -> Clustering:
 
 def moved_by(name: str, **given: Any) -> tuple[Any, FloatArray]:
     """The reading of a measure, and how much each point moves it."""
-    reading = clustering(**given).reading(cal.measure(name))
+    reading = clustering(**given).point_estimate(cal.measure(name))
     found = reading.influence()
     return reading, np.asarray(found.column)
 
@@ -69,7 +69,7 @@ def test_leaving_points_of_far_clusters_out(name: str, given: str) -> None:
 
     def reading(rows: Any) -> Any:
         known = {"points": points[rows], "distances": each[np.ix_(rows, rows)]}
-        return clustering(CLUSTER[rows], **{given: known[given]}).reading(cal.measure(name))
+        return clustering(CLUSTER[rows], **{given: known[given]}).point_estimate(cal.measure(name))
 
     rows = np.arange(16)
     inside = rows if name == "silhouette" else np.flatnonzero(CLUSTER == 1)
@@ -110,7 +110,7 @@ def test_points_move_the_mean_distances_of_others(name: str, metric: str) -> Non
     m = inside.sum()
     expected = (expected - expected.mean()) * np.sqrt(m / (m - 1))
     system = clustering(cluster, points=POINTS, metric=metric)
-    moved = np.asarray(system.reading(cal.measure(name)).influence().column)
+    moved = np.asarray(system.point_estimate(cal.measure(name)).influence().column)
     assert moved == pytest.approx(expected, rel=1e-5, abs=1e-9)
 
 
@@ -161,8 +161,8 @@ def test_of_how_many_points_those_of_a_sample_are() -> None:
     asked = [f"silhouette[{k}]" for k in "abc"]
     said = {"three": np.array(list("abc"))[CLUSTER], "two": np.array(list("aac"))[CLUSTER]}
     ev = cal.clustering(POINTS, said, measures=asked, sample=12)
-    assert [ev["three", name].of for name in asked] == [3, 5, 8]
-    assert [ev["two", name].of for name in asked] == [8, 0, 8]
+    assert [ev["three", name].n_total for name in asked] == [3, 5, 8]
+    assert [ev["two", name].n_total for name in asked] == [8, 0, 8]
 
 
 # --------------------------------------------------------------------------------------- dispersion
@@ -185,7 +185,7 @@ def test_squares_about_centres_that_move_with_the_points() -> None:
     assert (ev["WCSS"].low, ev["WCSS"].high) == pytest.approx((value / reach, value * reach))
     for i in range(16):  # and so it is where the points are left out
         rest = clustering(np.delete(cluster, i), points=np.delete(POINTS, i, axis=0))
-        assert rest.reading(cal.measure("WCSS")).value == pytest.approx(value - within[i])
+        assert rest.point_estimate(cal.measure("WCSS")).value == pytest.approx(value - within[i])
 
     apart = np.square(POINTS - POINTS.mean(axis=0)).sum(axis=1)
     between = apart.sum() - value
@@ -244,7 +244,7 @@ def test_what_points_move_a_mean_over_cells_by(
     share = np.zeros((3, 3))
     np.add.at(share, (CLASSES, CLUSTER), 1 / 16)
     system = clustering(truth=CLASSES, classes=tuple("xyz"))
-    reading = system.reading(cal.measure(name))
+    reading = system.point_estimate(cal.measure(name))
     of_points = each(share)
     assert reading.value == pytest.approx(of_points.mean())
     moved = np.asarray(reading.influence().column)
@@ -265,7 +265,7 @@ def test_points_move_pairs() -> None:
         return float(1 + (2 * both - classes - clusters) / pairs)
 
     slopes = np.array([(rand(1 + h) - rand(1 - h)) / 2e-5 for h in 1e-5 * np.eye(16)])
-    reading = clustering(truth=CLASSES, classes=tuple("xyz")).reading(cal.measure("Rand"))
+    reading = clustering(truth=CLASSES, classes=tuple("xyz")).point_estimate(cal.measure("Rand"))
     assert reading.value == pytest.approx(rand(np.ones(16)))
     moved = np.asarray(reading.influence().column)
     assert moved == pytest.approx(slopes - slopes.mean(), rel=1e-6)
@@ -274,10 +274,10 @@ def test_points_move_pairs() -> None:
 def test_biases_by_leaving_points_out() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     system = clustering(truth=CLASSES, classes=tuple("xyz"))
-    reading = system.reading(cal.measure("NMI"))
+    reading = system.point_estimate(cal.measure("NMI"))
     score = metrics.normalized_mutual_info_score
     left = [score(np.delete(CLASSES, i), np.delete(CLUSTER, i)) for i in range(16)]
-    partition = reading.law.partition
+    partition = reading.joint_distribution.partition
     found = partition.spread(cal.measure("NMI")).jackknife
     assert found == pytest.approx(15 * (np.mean(left) - score(CLASSES, CLUSTER)), rel=1e-9)
 
@@ -296,7 +296,7 @@ def test_fewer_than_four_points_a_cell_are_said() -> None:
     """Three classes by two clusters are six cells."""
     truth, cluster = np.arange(24) % 3, np.arange(24) // 2 % 2
     for n, few in ((24, False), (23, True)):
-        [e] = cal.clustering(None, cluster[:n], truth[:n], measures=["MI"], resamples=100)
+        [e] = cal.clustering(None, cluster[:n], truth[:n], measures=["MI"], n_resamples=100)
         assert ("few points a cell" in e.method) == few
 
 
@@ -309,7 +309,7 @@ def test_likely_contents_are_as_many_points_as_there_are(draws: int | None) -> N
     expected = held.ravel() if draws else (held.ravel() + 1 / 9) * 16 / 17
     cells = OccupiedCells.from_codes((CLASSES, CLUSTER), (3, 3))
     found = np.zeros((4000, 3, 3))
-    for (row, column), some in cells.likely(Settings(resamples=4000), draws):
+    for (row, column), some in cells.likely(Settings(n_resamples=4000), draws):
         found[:, row, column] += some
     assert found.sum(axis=(1, 2)) == pytest.approx(np.full(4000, 16))
     share = expected / 16
@@ -368,7 +368,11 @@ def test_how_flattering_a_world_is() -> None:
     random, cells = np.random.default_rng(4), np.indices((3, 3)).reshape(2, 9)
     drawn = [np.repeat(cells, random.multinomial(16, share.ravel()), axis=1) for _ in range(150)]
     asked = [cal.measure("ARI"), cal.measure("AMI"), cal.measure("MI")]
-    partition = clustering(truth=CLASSES, classes=tuple("xyz")).reading(asked[0]).law.partition
+    partition = (
+        clustering(truth=CLASSES, classes=tuple("xyz"))
+        .point_estimate(asked[0])
+        .joint_distribution.partition
+    )
     held = OccupiedCells.from_codes((CLASSES, CLUSTER), (3, 3))
     found = partition._flattered(asked, held, share)
     for measure, score, value in zip(asked, scores, true, strict=True):
@@ -385,17 +389,17 @@ def test_two_clusterings_of_the_same_points_differ_as_their_points_do() -> None:
     wrong = random.random((2, 400)) < [[0.1], [0.25]]
     wrong[1, :200] = wrong[0, :200]
     said = [np.where(of, (truth + 1) % 3, truth) for of in wrong]
-    settings = Settings(resamples=4000)
+    settings = Settings(n_resamples=4000)
     first, second = (
         Clustering("s", of, tuple("abc"), settings, truth=truth, classes=tuple("xyz"))
         for of in said
     )
     measure = cal.measure("purity")
-    a, b = first.reading(measure), second.reading(measure)
-    apart = a.law.minus(a, b)
+    a, b = first.point_estimate(measure), second.point_estimate(measure)
+    apart = a.joint_distribution.difference(a, b)
     each = wrong[1].astype(float) - wrong[0]
     assert apart.value == pytest.approx(each.mean())
-    assert apart.found_error.se == pytest.approx(each.std() / 20, rel=0.06)
+    assert apart.standard_error.se == pytest.approx(each.std() / 20, rel=0.06)
     moved = np.asarray(apart.influence().column)
     assert moved == pytest.approx((each - each.mean()) / 400, rel=1e-4, abs=1e-9)
 
@@ -413,14 +417,14 @@ def test_differences_reach_as_far_as_draws_and_biases_do(
 ) -> None:
     measure = cal.measure("ARI")
     readings = [
-        clustering(of, truth=CLASSES, classes=tuple("xyz")).reading(measure)
+        clustering(of, truth=CLASSES, classes=tuple("xyz")).point_estimate(measure)
         for of in (CLUSTER, (CLUSTER + CLASSES) % 3)
     ]
-    ours, theirs = (of.law.partition for of in readings)
+    ours, theirs = (of.joint_distribution.partition for of in readings)
     for of, bias in zip((ours, theirs), biases, strict=True):
         of._spread[measure] = PosteriorDraws(np.zeros(3), bias, (0.0, 0.0))
     value = readings[0].value - readings[1].value
     # 2.5% and 97.5% of these are −0.2 and 0.3 from the value.
     ours._beside[theirs, measure] = value - 0.2 + 0.5 * (np.linspace(0, 1, 39) - 0.025) / 0.95
-    found = readings[0].law.minus(*readings).found_error
+    found = readings[0].joint_distribution.difference(*readings).standard_error
     assert found.se == pytest.approx(reach / stats.norm.ppf(0.975))

@@ -20,7 +20,7 @@ from calipers.estimation.multilabel import LabelCounts, RowValues
 from calipers.estimation.scores import ScoredRows
 from calipers.inference.settings import Settings
 
-SETTINGS = Settings(resamples=20_000)
+SETTINGS = Settings(n_resamples=20_000)
 Floats = npt.NDArray[np.float64]
 
 
@@ -42,15 +42,15 @@ def test_shares_are_fishers_exact_test() -> None:
     counts = ClassCounts.from_codes(np.ones(40, int), right.astype(int), ("0", "1"), SETTINGS)
     deck = permutation.permutation_pool(counts)
     assert deck is not None
-    found = deck.dealt(
+    found = deck.permute(
         cal.measure("accuracy"),
         permutation.SubsetRows(part, 0.4),
         permutation.draw_subsets(40, 5, SETTINGS),
     )
     assert found is not None
-    assert found.found == pytest.approx(2 / 5 - 32 / 35)
+    assert found.observed == pytest.approx(2 / 5 - 32 / 35)
     p = 2 * stats.hypergeom(40, 34, 5).cdf(2)
-    assert found.compared(0.95)[1].p == pytest.approx(p, rel=0.15)
+    assert found.compare(0.95)[1].p == pytest.approx(p, rel=0.15)
 
 
 def t_of(x: Floats, w: Floats, inside: list[int], *, root: bool) -> tuple[float, float]:
@@ -82,14 +82,14 @@ def test_losses_are_compared_with_those_of_all_choices_of_rows(measure: str, wei
     t, (value, se) = np.array([d / e for d, e in pairs]), t_of(x, w, [0, 1, 2, 3], root=root)
     deck = permutation.permutation_pool(RowLosses(x, w if weighs else None, None, SETTINGS))
     assert deck is not None
-    found = deck.dealt(
+    found = deck.permute(
         cal.measure(measure),
         permutation.SubsetRows(np.arange(4), 0.0),
         permutation.draw_subsets(12, 4, SETTINGS),
     )
     assert found is not None
-    interval, test = found.compared(0.9)
-    assert (found.found, found.error) == pytest.approx((value, se), rel=1e-12)
+    interval, test = found.compare(0.9)
+    assert (found.observed, found.error) == pytest.approx((value, se), rel=1e-12)
     own = value / se
     p = 2 * min((t <= own + 1e-12).mean(), (t >= own - 1e-12).mean())
     assert test.p == pytest.approx(p, abs=4 * math.sqrt(2 * p / 20_000))
@@ -104,7 +104,7 @@ def test_what_is_as_far_off_counts(found: float, p: float, scale: float) -> None
     """2·(b + 1)/(B + 1) of either side, with what rounding holds apart; -9, -8, ..., 9 were
     drawn."""
     drawn = np.arange(-9.0, 10) * scale
-    interval, test = permutation.PermutationResult(found * scale * (1 + 1e-13), drawn).compared(0.9)
+    interval, test = permutation.PermutationResult(found * scale * (1 + 1e-13), drawn).compare(0.9)
     assert test.p == pytest.approx(p)
     low, high = np.quantile(drawn, [0.05, 0.95])
     assert interval.low == pytest.approx(found * scale - high)
@@ -124,7 +124,7 @@ def test_a_lot_has_the_value_of_its_rows() -> None:
     random = np.random.default_rng(4)
     truth, score = random.random(60) < 0.4, np.round(random.random(60), 1)
     weight = random.uniform(0.5, 2, 60)
-    lots = permutation.draw_subsets(60, 12, Settings(resamples=40))
+    lots = permutation.draw_subsets(60, 12, Settings(n_resamples=40))
     for of in (None, weight):
         scored = ScoredRows(truth, score, of, None, SETTINGS)
         [table] = permutation._tables(scored, lots)
@@ -147,7 +147,7 @@ def test_a_lot_of_rows_with_labels_has_the_value_of_its_rows(weighs: bool) -> No
     random = np.random.default_rng(5)
     truth, predicted = random.random((2, 40, 3)) < 0.5
     weight = random.uniform(0.5, 2, 40) if weighs else None
-    lots = permutation.draw_subsets(40, 9, Settings(resamples=20))
+    lots = permutation.draw_subsets(40, 9, Settings(n_resamples=20))
     sample = LabelCounts(truth, predicted, ("a", "b", "c"), weight, None, SETTINGS)
     [made] = permutation._labels(sample, lots)
     f1, mcc = (cal.measure(m, family="counts").apply(made) for m in ("macro-F1", "macro-MCC"))
@@ -164,9 +164,9 @@ def test_losses_that_are_all_alike_leave_nothing_to_compare(loss: float) -> None
     ev = cal.regression(np.zeros(12), np.full(12, loss), slices={"s": list("ab") * 6})
     assert ev.slices is not None
     for row in ev.slices:
-        if math.isfinite(row.to_rest.value):
-            assert row.to_rest.no_interval == "no_spread"
-            assert row.to_rest.p == 1
+        if math.isfinite(row.vs_rest.value):
+            assert row.vs_rest.interval_reason == "no_spread"
+            assert row.vs_rest.p == 1
 
 
 def test_three_right_rows_do_not_differ() -> None:
@@ -182,8 +182,8 @@ def test_three_right_rows_do_not_differ() -> None:
     assert ev.slices is not None
     row = ev.slices["site", "small", "F1"]
     assert row.estimate.value == 1
-    assert row.to_rest.p > 0.1
-    assert row.to_rest.low < 0 < row.to_rest.high
+    assert row.vs_rest.p > 0.1
+    assert row.vs_rest.low < 0 < row.vs_rest.high
 
 
 def test_no_small_slice_is_found_to_differ_where_none_does() -> None:
@@ -196,10 +196,10 @@ def test_no_small_slice_is_found_to_differ_where_none_does() -> None:
         p = 1 / (1 + np.exp(0.7 - 1.2 * truth - random.normal(size=rows)))
         ev = cal.classification(
             truth, probability=p, slices={"site": [f"s{k % slices}" for k in range(rows)]},
-            measures=names, curves=False, resamples=200,
+            measures=names, curves=False, n_resamples=200,
         )  # fmt: skip
         assert ev.slices is not None
-        least = {m: [s.to_rest.p_adjusted for s in ev.slices if s.estimate.measure == m]
+        least = {m: [s.vs_rest.p_adjusted for s in ev.slices if s.estimate.measure == m]
                  for m in names}  # fmt: skip
         told.append([np.nanmin(least[m]) <= 0.05 for m in names])
     # 5% and three standard errors.

@@ -32,7 +32,7 @@ SLICE = RANDOM.integers(0, 3, ROWS)
 WEIGHT = 0.1 + RANDOM.random(ROWS)  # rows of weight 0 are left out
 CLUSTER = RANDOM.integers(0, 500, ROWS)
 MEASURES = ("accuracy", "balanced-accuracy", "macro-F1", "weighted-F1", "micro-F1", "MCC", "kappa")
-SETTINGS = Settings(resamples=40)
+SETTINGS = Settings(n_resamples=40)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     made: Counter[str] = Counter()
     for owner in (MultinomialCells, ComplementReplicates):
 
-        def counted(self: Any, *given: Any, _drawn: Any = owner.drawn) -> Any:
+        def counted(self: Any, *given: Any, _drawn: Any = owner.draw_weights) -> Any:
             made[type(self).__name__] += 1
             return _drawn(self, *given)
 
@@ -50,7 +50,7 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def evaluated(predicted: Any, **options: Any) -> None:
-    cal.classification(TRUTH, predicted, resamples=100, **options)
+    cal.classification(TRUTH, predicted, n_resamples=100, **options)
 
 
 def test_the_rest_of_a_slice_is_drawn_once_for_all_measures(draws: Counter[str]) -> None:
@@ -91,11 +91,11 @@ def system(weight: Any = None, cluster: Any = None, predicted: Any = WRONG[0]) -
     options = {"weight": weight, "cluster": cluster, "measures": MEASURES, "interval": "none"}
     made = cal.classification(TRUTH, predicted, **options)
     alone: MulticlassOutput = next(iter(made.sources.by_name.values()))  # type: ignore[union-attr]
-    return alone.under(SETTINGS)
+    return alone.with_settings(SETTINGS)
 
 
 def by_itself(rest: Complement, measure: Measure) -> FloatArray:
-    drawn = rest.rows.reading(measure).own_replicates
+    drawn = rest.rows.point_estimate(measure).interval_replicates
     assert drawn is not None
     return drawn
 
@@ -110,7 +110,7 @@ def parts(of: MulticlassOutput) -> Subsets:
 def test_the_rest_is_the_matrix_of_the_rows_outside(weight: Any) -> None:
     cells = MultinomialCells.from_codes([TRUTH, WRONG[0]], (K, K), weight)
     others = ComplementReplicates(cells, LABELS, SLICE, 3, SETTINGS)
-    times = next(others.drawn())[:2]
+    times = next(others.draw_weights())[:2]
     for which, rest in enumerate(others.matrices(times)):
         rows = np.flatnonzero(SLICE - which)
         for at, of in enumerate(times):
@@ -129,7 +129,7 @@ def test_the_rest_is_the_matrix_of_the_rows_outside(weight: Any) -> None:
 def test_with_clusters_it_is_what_each_rest_draws_by_itself(weight: Any) -> None:
     cut = parts(system(weight, CLUSTER))
     for which in range(3):
-        rest = cut.rest(which)
+        rest = cut.complement(which)
         assert rest is not None
         for measure in cut.measures:
             drawn, alone = rest.replicates(measure), by_itself(rest, measure)
@@ -139,8 +139,8 @@ def test_with_clusters_it_is_what_each_rest_draws_by_itself(weight: Any) -> None
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted"])
 def test_independent_rows_vary_as_they_do_drawn_by_themselves(weight: Any) -> None:
-    cut = parts(system(weight).under(Settings(resamples=800)))
-    rest = cut.rest(1)
+    cut = parts(system(weight).with_settings(Settings(n_resamples=800)))
+    rest = cut.complement(1)
     assert rest is not None
     for measure in cut.measures:
         drawn, alone = rest.replicates(measure), by_itself(rest, measure)
@@ -153,7 +153,7 @@ def test_independent_rows_vary_as_they_do_drawn_by_themselves(weight: Any) -> No
 
 def test_a_measure_that_grows_with_the_rows_is_drawn_by_itself() -> None:
     cut = parts(system())
-    rest, measure = cut.rest(0), parse("TN[7]", "counts")
+    rest, measure = cut.complement(0), parse("TN[7]", "counts")
     assert rest is not None
     np.testing.assert_array_equal(rest.replicates(measure), by_itself(rest, measure))
 
@@ -162,11 +162,11 @@ def test_a_measure_that_grows_with_the_rows_is_drawn_by_itself() -> None:
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted"])
 def test_a_pair_is_the_difference_of_its_cells(weight: Any, clusters: Any) -> None:
     a, b = (system(weight, clusters, predicted) for predicted in WRONG)
-    pair = a.counts.beside(b.counts)
-    assert pair._drawn_alike
-    assert len(pair._drawn) == len(MEASURES)
-    again = pair._differences(pair.cells.drawn(SETTINGS), list(pair._drawn))
-    for measure, drawn in pair._drawn.items():
+    pair = a.counts.pair_with(b.counts)
+    assert pair._has_shared_draws
+    assert len(pair._cached_replicates) == len(MEASURES)
+    again = pair._differences(pair.cells.draw_replicates(SETTINGS), list(pair._cached_replicates))
+    for measure, drawn in pair._cached_replicates.items():
         tolerance = {"rtol": 1e-9, "atol": 1e-13} if weight is not None else {"rtol": 0, "atol": 0}
         np.testing.assert_allclose(drawn, again[measure], **tolerance)
 
@@ -177,7 +177,7 @@ def test_margins_of_replicates_are_those_of_their_cells(axes: Any, weight: Any) 
     code = np.unique(CLUSTER, return_inverse=True)[1].astype(np.uint32)
     clusters = ClusterIndex(code, int(code.max()) + 1, weight)
     cells = MultinomialCells.from_codes([TRUTH, *WRONG], (K, K, K), weight, clusters)
-    drawn = next(cells.drawn(SETTINGS))[:3]
+    drawn = next(cells.draw_replicates(SETTINGS))[:3]
     made, cell_by_cell = (way(drawn, LABELS, axes) for way in (cells.redrawn, cells.matrix))
     for name in ("truth", "prediction", "hits", "total", "correct", "counts"):
         np.testing.assert_allclose(getattr(made, name), getattr(cell_by_cell, name), rtol=1e-12)

@@ -168,7 +168,7 @@ def test_a_unit_without_a_value_is_left_out_and_counted() -> None:
     values = (np.append(np.linspace(0.1, 0.5, 9), np.nan), np.linspace(0.3, 0.4, 10))
     evaluation = two("AP", values)
     found = evaluation["a", "AP"]
-    assert (found.n, found.of, dict(found.undefined)) == (9, 10, {"no_value": 1})
+    assert (found.n, found.n_total, dict(found.undefined)) == (9, 10, {"no_value": 1})
     assert found.value == pytest.approx(0.3)
     assert evaluation.comparison is not None
     assert evaluation.comparison["AP"].n == 9
@@ -199,7 +199,7 @@ def test_it_reports_itself_and_compares_anew() -> None:
         ({"baseline": "c"}, "baseline 'c' is no system"),
         ({"interval": "wald"}, "interval is 'wald'"),
         ({"level": 95}, "level is 95, expected a share between 0 and 1"),
-        ({"resamples": 5}, "resamples is 5, expected 100 or more"),
+        ({"n_resamples": 5}, "n_resamples is 5, expected 100 or more"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

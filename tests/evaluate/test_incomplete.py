@@ -27,7 +27,7 @@ def evaluate(**options: object) -> cal.Evaluation:
 
 @pytest.mark.parametrize("undefined", ["nan", "zero"])
 def test_the_ends_are_those_of_all_completed_judgments(undefined: str) -> None:
-    asked = evaluate(incomplete=True, unfound=1, undefined=undefined)
+    asked = evaluate(judgment_bounds=True, max_unretrieved=1, undefined=undefined)
     seen: dict[str, list[float]] = {name: [] for name in MEASURES}
     # A grade for "u" in two topics, and for a new document of each topic.
     for u1, u3, *new in itertools.product(range(3), repeat=5):
@@ -40,32 +40,32 @@ def test_the_ends_are_those_of_all_completed_judgments(undefined: str) -> None:
             values.append(whole[name].value)
     for name in MEASURES[:-1]:
         found = asked[name]
-        assert found.possible == "exact"
+        assert found.bounds_kind == "exact"
         expected = pytest.approx((min(seen[name]), max(seen[name])), abs=1e-12)
-        assert (found.possible_low, found.possible_high) == expected, name
-        assert found.possible_low <= found.value <= found.possible_high
-    assert asked["infAP"].possible is None
+        assert (found.lower_bound, found.upper_bound) == expected, name
+        assert found.lower_bound <= found.value <= found.upper_bound
+    assert asked["infAP"].bounds_kind is None
 
 
 def test_without_the_option_results_know_nothing_of_it() -> None:
-    plain, asked = evaluate(), evaluate(incomplete=True)
+    plain, asked = evaluate(), evaluate(judgment_bounds=True)
     assert "possible" not in plain.to_json(details=True)
     assert "possible" not in plain.to_csv()
     assert "judgments" not in str(plain).split("infAP: the judgments list")[0]
     for without, with_it in zip(plain, asked, strict=True):
         assert without.value == with_it.value
-        assert without.possible is None
+        assert without.bounds_kind is None
 
 
 def test_every_format_shows_the_interval() -> None:
-    evaluation = evaluate(incomplete=True)
+    evaluation = evaluate(judgment_bounds=True)
     again = cal.Evaluation.from_json(evaluation.to_json(details=True))
     assert again.to_json(details=True) == evaluation.to_json(details=True)
     record = json.loads(evaluation.to_json())["systems"][0]["estimates"][2]
     assert (record["measure"], record["possible"]) == ("RR", "exact")
-    assert record["possible_low"] == evaluation["RR"].possible_low
+    assert record["possible_low"] == evaluation["RR"].lower_bound
     row = list(csv.DictReader(io.StringIO(evaluation.to_csv())))[2]
-    assert float(row["possible_high"]) == evaluation["RR"].possible_high
+    assert float(row["possible_high"]) == evaluation["RR"].upper_bound
     cell = "[0.5000, 0.8333]"
     assert cell in str(evaluation)
     assert cell in evaluation.to_markdown()
@@ -74,15 +74,15 @@ def test_every_format_shows_the_interval() -> None:
 
 
 def test_the_values_of_topics_have_their_ends() -> None:
-    units = evaluate(incomplete=True).per_unit
+    units = evaluate(judgment_bounds=True).per_unit
     assert units is not None
-    low, high = units.possible["run"]["RR"]
+    low, high = units.bounds["run"]["RR"]
     assert low.tolist() == [1.0, 0.5, 0.0]
     assert high.tolist() == [1.0, 0.5, 1.0]
 
 
 def test_notes_say_what_is_judged_and_what_is_meant() -> None:
-    notes = " ".join(evaluate(incomplete=True, unfound=3).notes)
+    notes = " ".join(evaluate(judgment_bounds=True, max_unretrieved=3).notes)
     assert "Judged@10, the share of judged documents among the first 10, is 0.722 for run." in notes
     assert "Not enough judgments and not enough topics are different problems" in notes
     assert "up to 3 further relevant documents of a topic" in notes
@@ -90,22 +90,28 @@ def test_notes_say_what_is_judged_and_what_is_meant() -> None:
 
 
 def test_the_highest_grade_is_that_of_the_judgments_unless_given() -> None:
-    assert evaluate(incomplete=True).provenance["conventions"]["unknown documents"] == {
-        "unfound": "open",
+    assert evaluate(judgment_bounds=True).provenance["conventions"]["unknown documents"] == {
+        "max_unretrieved": "open",
         "max_grade": 2,
     }
-    high = evaluate(incomplete=True, max_grade=3)["nDCG@2"]
-    assert high.possible_low < evaluate(incomplete=True)["nDCG@2"].possible_low
+    high = evaluate(judgment_bounds=True, max_grade=3)["nDCG@2"]
+    assert high.lower_bound < evaluate(judgment_bounds=True)["nDCG@2"].lower_bound
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"unfound": 3}, "only together with incomplete"),
-        ({"max_grade": 2}, "only together with incomplete"),
-        ({"incomplete": True, "unfound": -1}, "unfound is -1, expected a whole number from 0"),
-        ({"incomplete": True, "unfound": "many"}, "or 'open' for any number"),
-        ({"incomplete": True, "max_grade": 0}, "max_grade is 0, expected a whole number from 1 up"),
+        ({"max_unretrieved": 3}, "require judgment_bounds"),
+        ({"max_grade": 2}, "require judgment_bounds"),
+        (
+            {"judgment_bounds": True, "max_unretrieved": -1},
+            "unfound is -1, expected a whole number from 0",
+        ),
+        ({"judgment_bounds": True, "max_unretrieved": "many"}, "or 'open' for any number"),
+        (
+            {"judgment_bounds": True, "max_grade": 0},
+            "max_grade is 0, expected a whole number from 1 up",
+        ),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, object], message: str) -> None:
@@ -128,13 +134,13 @@ def test_the_values_of_full_judgments_lie_where_thinned_ones_say() -> None:
             if generator.random() < 1 / 3:
                 thin.setdefault(topic, {})[document] = int(grade)
         truth = cal.retrieval(full, run, measures=measures, interval="none").per_unit
-        asked = cal.retrieval(thin, run, measures=measures, interval="none", incomplete=True)
+        asked = cal.retrieval(thin, run, measures=measures, interval="none", judgment_bounds=True)
     assert truth is not None
     assert asked.per_unit is not None
     for name in measures:
         (system,) = truth.values
-        (asked_system,) = asked.per_unit.possible
-        low, high = asked.per_unit.possible[asked_system][name]
+        (asked_system,) = asked.per_unit.bounds
+        low, high = asked.per_unit.bounds[asked_system][name]
         values = truth.values[system][name]
         assert (low <= values + 1e-12).all(), name
         assert (values <= high + 1e-12).all(), name

@@ -49,12 +49,12 @@ def test_occupied_cells_say_what_the_matrix_says(weight: Any) -> None:
     np.testing.assert_array_equal(cells.counts, whole.counts)
     np.testing.assert_array_equal(cells.squares, whole.squares)
     np.testing.assert_allclose(cells.one_vs_rest().counts, whole.one_vs_rest().counts, atol=1e-13)
-    np.testing.assert_allclose(cells.pooled().squares, whole.pooled().squares)
-    for ours, theirs in zip(cells.occupied(), whole.occupied(), strict=True):
+    np.testing.assert_allclose(cells.pool().squares, whole.pool().squares)
+    for ours, theirs in zip(cells.occupied_cells(), whole.occupied_cells(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     for i, j in np.ndindex(K, K):
         assert cells.cell(i, j) == whole.counts[i, j]
-    assert cells.weighted == whole.weighted
+    assert cells.has_weights == whole.has_weights
     for name in OF_ANY:
         measure = parse(name, "counts")
         np.testing.assert_allclose(measure.apply(cells), measure.apply(whole), rtol=1e-12)
@@ -97,7 +97,7 @@ def test_occupied_cells_add_resample_and_travel() -> None:
 @pytest.mark.parametrize("name", [*OF_ALL, "macro-F1", "weighted-F1", "micro-recall", "F1[b]"])
 def test_derivatives_through_margins_are_those_by_cells(name: str) -> None:
     whole, cells = both(None)
-    truth, predicted, _ = whole.occupied()
+    truth, predicted, _ = whole.occupied_cells()
     measure = parse(name, "counts")
     found = cell_gradient(measure, cells, truth, predicted)
     expected = cell_gradient(measure, whole, truth, predicted)
@@ -136,11 +136,11 @@ def test_nothing_of_many_classes_is_square(how: str, interval: str) -> None:
     names = ["accuracy", "balanced-accuracy", "macro-F1", "weighted-F1", "MCC", "kappa",
              "micro-recall", "recall[7]"]  # fmt: skip
     found = cal.classification(
-        truth, {"a": predicted, "b": table(150, 600, 1)[1]}, measures=names, resamples=100,
+        truth, {"a": predicted, "b": table(150, 600, 1)[1]}, measures=names, n_resamples=100,
         interval=interval, **more[how],
     )  # fmt: skip
     for estimate in found.estimates:
-        assert estimate.low <= estimate.high or estimate.no_interval
+        assert estimate.low <= estimate.high or estimate.interval_reason
     assert "macro-F1" in str(found)
     assert found.to_markdown()
     again = cal.Evaluation.from_json(found.to_json(details=True))
@@ -160,7 +160,7 @@ def test_a_matrix_is_collapsed_as_often_for_many_classes_as_for_few(
         named = [f"recall[{label}]" for label in range(10)]
         measures = ["macro-F1", "weighted-F1", "macro-recall", "micro-F1", *named]
         calls.clear()
-        cal.classification(truth, predicted, measures=measures, resamples=100,
+        cal.classification(truth, predicted, measures=measures, n_resamples=100,
                            labels=range(k), interval="bootstrap")  # fmt: skip
         made.append(len(calls))
     assert made == [3, 3, 3]
@@ -169,11 +169,11 @@ def test_a_matrix_is_collapsed_as_often_for_many_classes_as_for_few(
 def test_rows_are_drawn_as_cells_are() -> None:
     """Of many cells rows are drawn: as many as there are, each as likely as the other."""
     truth, predicted = table(300, 4000)
-    settings = Settings(resamples=400)
+    settings = Settings(n_resamples=400)
     counts = ClassCounts.from_codes(truth, predicted, tuple(map(str, range(300))), settings)
     cells = counts.cells
-    by_row = np.concatenate(list(cells._by_row(settings)))
-    assert by_row.shape == (400, len(cells.place))
+    by_row = np.concatenate(list(cells._draw_rows(settings)))
+    assert by_row.shape == (400, len(cells.cell_index))
     assert set(by_row.sum(axis=1).tolist()) == {4000.0}
     n, p = 4000, cells.counts / 4000
     z = (by_row.mean(axis=0) - cells.counts) / np.sqrt(n * p * (1 - p) / 400)
@@ -187,9 +187,9 @@ def test_rows_are_drawn_as_cells_are() -> None:
 def test_clusters_are_drawn_as_sums_of_clusters_are(weight: Any) -> None:
     clusters = ClusterIndex.from_names(np.arange(80) % 17, weight)
     cells = MultinomialCells.from_codes([TRUTH, PREDICTED], (K, K), weight, clusters)
-    settings = Settings(resamples=60, seed=4)
-    found = np.concatenate(list(cells.drawn(settings)))
-    sums = clusters.matrices(cells.row(), (len(cells.place),))
+    settings = Settings(n_resamples=60, seed=4)
+    found = np.concatenate(list(cells.draw_replicates(settings)))
+    sums = clusters.matrices(cells.row(), (len(cells.cell_index),))
     np.testing.assert_allclose(found, clusters.redrawn(sums, settings), rtol=1e-13)
 
 

@@ -15,7 +15,7 @@ import calipers as cal
 
 #: More than the 100,000 rows from which on a part stands for all.
 ROWS = 120_000
-FEW: dict[str, Any] = {"resamples": 100}
+FEW: dict[str, Any] = {"n_resamples": 100}
 RANDOM = np.random.default_rng(18)
 LATENT = RANDOM.normal(size=ROWS)
 TRUTH = RANDOM.random(ROWS) < stats.norm.cdf(LATENT)
@@ -171,5 +171,5 @@ def test_limits_that_hold_together_are_those_of_a_stream(design: dict[str, Any])
     )
     for one, same in zip(own.comparison or (), other.comparison or (), strict=True):
         assert one.method == same.method
-        found = [[d.low, d.high, d.p_adjusted, d.detectable] for d in (one, same)]
+        found = [[d.low, d.high, d.p_adjusted, d.min_detectable] for d in (one, same)]
         np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-12)

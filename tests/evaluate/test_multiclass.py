@@ -66,9 +66,9 @@ def test_one_vs_rest_is_each_class_against_all_others(data: st.DataObject) -> No
         direct = ConfusionMatrix.from_codes(truth == j, predicted == j, weight=weights)
         np.testing.assert_allclose(each.counts[j], direct.counts, rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(each.counts[j] > 0, direct.counts > 0)  # no hair left over
-        np.testing.assert_array_equal(matrix.of_class(name).counts, each.counts[j])
+        np.testing.assert_array_equal(matrix.class_matrix(name).counts, each.counts[j])
         np.testing.assert_allclose(each.squares[j], direct.squares, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(matrix.pooled().counts, each.counts.sum(axis=0))
+    np.testing.assert_allclose(matrix.pool().counts, each.counts.sum(axis=0))
 
 
 def test_one_vs_rest_takes_leading_axes() -> None:
@@ -90,7 +90,7 @@ def test_one_vs_rest_takes_leading_axes() -> None:
 def test_a_class_that_is_not_there() -> None:
     matrix = ConfusionMatrix.from_codes([0, 1], [0, 1], ("a", "b"))
     with pytest.raises(ValueError, match="'c' is no class of a, b"):
-        matrix.of_class("c")
+        matrix.class_matrix("c")
 
 
 # ----------------------------------------------------------------------------------------- names
@@ -234,7 +234,7 @@ def test_woman_man_child() -> None:
     assert ev["error-rate"].value == pytest.approx(expect["error_rate"])
     for name, value in wanted.items():
         assert ev[name].value == pytest.approx(value), name
-    assert ev["accuracy"].default == pytest.approx(0.6)  # 60 of 100 are children
+    assert ev["accuracy"].no_skill == pytest.approx(0.6)  # 60 of 100 are children
 
 
 # ------------------------------------------------------------------------------------- intervals
@@ -268,7 +268,7 @@ def test_the_delta_method_of_f1_has_its_closed_form() -> None:
     truth, predicted, _ = draw(7, 300, 3)
     matrix = ConfusionMatrix.from_codes(truth, predicted, NAMES[:3])
     measure = parse("F1[bee]", "counts")
-    f, own = float(measure.apply(matrix)), matrix.of_class("bee")
+    f, own = float(measure.apply(matrix)), matrix.class_matrix("bee")
     se = MultinomialCells.from_codes([truth, predicted], (3, 3)).error(gradient(measure, matrix))
     size = float(2 * own.tp + own.fp + own.fn)
     assert se**2 == pytest.approx(f * (1 - f) * (2 - f) / size, rel=1e-6)
@@ -409,7 +409,7 @@ def test_probabilities_in_every_form() -> None:
     onehot = np.eye(3)[codes]
     assert ev["Brier"].value == pytest.approx(np.square(table - onehot).sum(axis=1).mean())
     shares = np.bincount(codes) / 6
-    assert ev["log-loss"].default == pytest.approx(-(shares * np.log(shares)).sum())
+    assert ev["log-loss"].no_skill == pytest.approx(-(shares * np.log(shares)).sum())
 
 
 def test_several_highest_probabilities_are_the_first_class() -> None:
@@ -683,15 +683,15 @@ def test_weighted_kappa_of_very_many_classes_moves_as_that_of_few() -> None:
     truth = random.integers(0, 150, 600)
     said = np.clip(truth + random.integers(-9, 10, 600), 0, 149)
     names = [f"kappa(weights={weights!r})" for weights in ("linear", "quadratic")]
-    settings = Settings(resamples=50)
+    settings = Settings(n_resamples=50)
     many = ClassCounts.from_codes(truth, said, tuple(map(str, range(150))), settings)
-    assert not many.cells.dense
+    assert not many.cells.is_dense
     whole = ConfusionMatrix.from_codes(truth, said, many.matrix.labels)
     few = ClassCounts(whole, many.cells, settings)
     for measure in map(parse, names):
-        a, b = (counts.reading(measure) for counts in (many, few))
+        a, b = (counts.point_estimate(measure) for counts in (many, few))
         assert a.value == pytest.approx(b.value, rel=1e-12)
-        assert a.found_error.se == pytest.approx(b.found_error.se, rel=1e-6)
+        assert a.standard_error.se == pytest.approx(b.standard_error.se, rel=1e-6)
 
 
 def test_areas_of_pairs_of_classes_by_hand() -> None:
@@ -788,10 +788,10 @@ def test_a_value_by_agreement_says_so_and_has_no_interval() -> None:
     assert zero.provenance["conventions"]["undefined"] == "zero"
     for ev, value in ((zero, 0.0), (one, 1.0)):
         stood = ev["precision[c]"]
-        assert (stood.value, stood.no_interval) == (value, "agreed_value")
+        assert (stood.value, stood.interval_reason) == (value, "agreed_value")
         assert dict(stood.undefined) == {"nothing_predicted_positive": 10}
         assert ev["macro-precision"].value == pytest.approx((4 / 7 + 1 + value) / 3)
-        assert ev["macro-precision"].no_interval is None
+        assert ev["macro-precision"].interval_reason is None
         assert np.isnan(ev["LR+[b]"].value)  # whose range has no end
         assert ev["kappa"].value == plain["kappa"].value
     # A correlation of a prediction that never varies is 0 or nothing, and never 1.

@@ -208,9 +208,9 @@ def test_the_default_of_a_mean_loss_is_that_of_the_best_constant() -> None:
     rates = np.broadcast_to(truth.mean(axis=0), truth.shape)
     at_rates = cal.multilabel(truth, probability=rates, interval="none")
     for name in ("macro-Brier", "macro-log-loss"):
-        assert ev[name].default == pytest.approx(at_rates[name].value)
+        assert ev[name].no_skill == pytest.approx(at_rates[name].value)
     majority = np.broadcast_to(truth.mean(axis=0) > 0.5, truth.shape)
-    assert ev["Hamming-loss"].default == pytest.approx(metrics.hamming_loss(truth, majority))
+    assert ev["Hamming-loss"].no_skill == pytest.approx(metrics.hamming_loss(truth, majority))
 
 
 @pytest.mark.parametrize("form", ["number", "list", "dict", "systems"])
@@ -269,7 +269,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     for _ in range(120):
         rows = rng.choice(len(truth), 150, replace=False)
         found = cal.multilabel(
-            truth[rows], probability=score[rows], measures=names, resamples=300, curves=False
+            truth[rows], probability=score[rows], measures=names, n_resamples=300, curves=False
         )
         for name in names:
             held[name] += found[name].low <= whole[name].value <= found[name].high
@@ -469,7 +469,7 @@ def test_one_label_is_a_problem_of_two_classes() -> None:
 
 def test_the_table_of_labels() -> None:
     truth, score, weight = scored(6)
-    ev = cal.multilabel(truth, probability=score, weight=weight, resamples=100)
+    ev = cal.multilabel(truth, probability=score, weight=weight, n_resamples=100)
     expected = metrics.multilabel_confusion_matrix(truth, score >= 0.5, sample_weight=weight)
     for at, row in enumerate(ev.label_tables[0].rows()):
         cells = [[row["TN"], row["FP"]], [row["FN"], row["TP"]]]
@@ -492,16 +492,16 @@ def test_slices(clustered: bool) -> None:
              "macro-Brier"]  # fmt: skip
     ev = cal.multilabel(
         truth, probability=score, slices={"side": side}, cluster=cluster, measures=names,
-        resamples=400,
+        n_resamples=400,
     )  # fmt: skip
     for name in ("left", "right"):
         rows = side == name
-        part = cal.multilabel(truth[rows], probability=score[rows], measures=names, resamples=400)
+        part = cal.multilabel(truth[rows], probability=score[rows], measures=names, n_resamples=400)
         for measure in names:
             found = ev.slices["side", name, measure]
             assert found.estimate.value == pytest.approx(part[measure].value)
-            assert found.to_rest.low < found.to_rest.value < found.to_rest.high
-    left, right = (ev.slices["side", name, "macro-AUC"].to_rest for name in ("left", "right"))
+            assert found.vs_rest.low < found.vs_rest.value < found.vs_rest.high
+    left, right = (ev.slices["side", name, "macro-AUC"].vs_rest for name in ("left", "right"))
     assert left.value == pytest.approx(-right.value)
 
 
@@ -519,10 +519,10 @@ def test_findings_on_the_data() -> None:
     found = {f.kind: f for f in ev.findings}
     expected = {"few-rows", "rare-labels", "label-without-rows", "perfect-separation"}
     assert set(found) == expected
-    assert "1 of 4 labels has no rows: '3'" in found["label-without-rows"].sentence
+    assert "1 of 4 labels has no rows: '3'" in found["label-without-rows"].message
     assert found["rare-labels"].intervals["share of '2'"][1] < 0.01
     assert found["rare-labels"].measures == ("Hamming-loss",)
-    assert found["few-rows"].numbers["rows of '2'"] == truth[:, 2].sum()
+    assert found["few-rows"].values["rows of '2'"] == truth[:, 2].sum()
 
 
 def test_a_label_that_is_never_predicted() -> None:
@@ -532,7 +532,7 @@ def test_a_label_that_is_never_predicted() -> None:
     ev = cal.multilabel(truth, {"blind": called, "seeing": score > 0.5}, measures="micro-F1")
     found = [f for f in ev.findings if f.kind == "label-never-predicted"]
     assert [f.systems for f in found] == [("blind",)]
-    assert found[0].numbers["rows of '1'"] == truth[:, 1].sum()
+    assert found[0].values["rows of '1'"] == truth[:, 1].sum()
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -543,12 +543,12 @@ def test_subset_accuracy_against_the_usual_set(clustered: bool) -> None:
     noise = {"worse": 0.4, "even": 0.005, "better": 0.0}
     called = {name: truth ^ (rng.random(truth.shape) < p) for name, p in noise.items()}
     called["even"] = np.zeros_like(truth)
-    ev = cal.multilabel(truth, called, cluster=cluster, measures="subset-accuracy", resamples=200)
+    ev = cal.multilabel(truth, called, cluster=cluster, measures="subset-accuracy", n_resamples=200)
     of = {f.systems[0]: f for f in ev.findings if f.kind.startswith("subset")}
     assert of["worse"].kind == "subset-below-constant"
     assert of["even"].kind == "subset-like-constant"
     assert "better" not in of
-    assert of["worse"].numbers["subset accuracy of the constant answer"] == pytest.approx(
+    assert of["worse"].values["subset accuracy of the constant answer"] == pytest.approx(
         (~truth.any(axis=1)).mean()
     )
 
@@ -561,8 +561,8 @@ def test_a_label_given_in_place_of_another() -> None:
     called[swapped, 0], called[swapped, 1] = False, True
     found = [f for f in cal.multilabel(truth, called).findings if f.kind == "confused-label"]
     assert len(found) == 1
-    assert "predicts '1' instead of '0' for" in found[0].sentence
-    assert found[0].numbers["share of the rows"] == pytest.approx(swapped.sum() / truth[:, 0].sum())
+    assert "predicts '1' instead of '0' for" in found[0].message
+    assert found[0].values["share of the rows"] == pytest.approx(swapped.sum() / truth[:, 0].sum())
     # Whoever gives a label to every row gives it in nobody's place.
     called = truth.copy()
     called[swapped, 0], called[:, 1] = False, True
@@ -587,7 +587,7 @@ def test_systems_that_cannot_be_told_apart() -> None:
     both = {name: np.clip(score + rng.normal(0, 0.3, score.shape), 0, 1) for name in ("a", "b")}
     ev = cal.multilabel(truth, probability=both, measures="macro-AUC", curves=False)
     [found] = [f for f in ev.findings if f.kind == "not-told-apart"]
-    assert found.numbers["rows"] == 200
+    assert found.values["rows"] == 200
 
 
 def test_counted_findings_need_no_intervals() -> None:

@@ -44,7 +44,7 @@ PEERS = {
 
 
 def evaluated(*measures: str, said: Any = SAID, **options: Any) -> Evaluation:
-    given = {"outputs": NAMES, "resamples": 200, "curves": False, **options}
+    given = {"outputs": NAMES, "n_resamples": 200, "curves": False, **options}
     return cal.regression(TRUTH, said, measures=measures or None, **given)
 
 
@@ -90,7 +90,7 @@ def test_weights_of_outputs(name: str) -> None:
         for of in ((first, second), tuple(ev.comparison)):
             a, b = ((x.value, x.low, x.high) for x in of)
             np.testing.assert_allclose(a, b, rtol=1e-6)
-        assert first.default == pytest.approx(second.default, nan_ok=True)
+        assert first.no_skill == pytest.approx(second.no_skill, nan_ok=True)
 
 
 def test_weights_of_outputs_that_are_none() -> None:
@@ -167,7 +167,7 @@ AVERAGED = ("macro-RMSE", "macro-R2", "variance-weighted-R2", "macro-MAE", "macr
 
 
 def numbers(ev: Evaluation) -> list[tuple[float, ...]]:
-    made: list[tuple[float, ...]] = [(e.value, e.low, e.high, e.default) for e in ev]
+    made: list[tuple[float, ...]] = [(e.value, e.low, e.high, e.no_skill) for e in ev]
     if ev.comparison is not None:
         made += [(d.value, d.low, d.high, d.p) for d in ev.comparison]
     return made
@@ -203,7 +203,7 @@ def test_outputs_have_no_order() -> None:
         TRUTH[:, turned],
         {n: x[:, turned] for n, x in both.items()},
         measures=AVERAGED,
-        resamples=200,
+        n_resamples=200,
     )
     np.testing.assert_allclose(numbers(one), numbers(two), rtol=1e-9)
 
@@ -211,7 +211,7 @@ def test_outputs_have_no_order() -> None:
 def test_a_count_of_two_is_two_rows() -> None:
     twice = np.repeat(np.arange(N), 2)
     one = evaluated(*AVERAGED, count=np.full(N, 2))
-    two = cal.regression(TRUTH[twice], SAID[twice], measures=AVERAGED, resamples=200)
+    two = cal.regression(TRUTH[twice], SAID[twice], measures=AVERAGED, n_resamples=200)
     np.testing.assert_allclose(numbers(one), numbers(two), rtol=1e-9)
     weighed = evaluated(*AVERAGED, weight=np.full(N, 2.0))
     np.testing.assert_allclose(numbers(weighed), numbers(evaluated(*AVERAGED)), rtol=1e-9)
@@ -256,10 +256,10 @@ def test_tables_are_matched_by_the_names_of_columns() -> None:
         {o: said[o].tolist() for o in turned},
         SAID.tolist(),
     ):
-        same(cal.regression(truth, given, resamples=200))
-    same(cal.regression(truth[turned], said, outputs=NAMES, resamples=200))
+        same(cal.regression(truth, given, n_resamples=200))
+    same(cal.regression(truth[turned], said, outputs=NAMES, n_resamples=200))
     both = evaluated(said={"a": SAID, "b": OTHER})
-    same(cal.regression(truth, {"a": said, "b": OTHER.tolist()}, resamples=200), both)
+    same(cal.regression(truth, {"a": said, "b": OTHER.tolist()}, n_resamples=200), both)
 
 
 def test_columns_of_a_table_by_name(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_columns_of_a_table_by_name(tmp_path: Path) -> None:
         made |= {f"{who}_{o}": said[:, k] for k, o in enumerate(NAMES)}
     table = pd.DataFrame(made)
     both = evaluated(said={"a": SAID, "b": OTHER})
-    given: dict[str, Any] = {"data": table, "resamples": 200}
+    given: dict[str, Any] = {"data": table, "n_resamples": 200}
     same(cal.regression("y_*", {"a": "a_*", "b": "b_*"}, **given), both)
     lists = {who: [f"{who}_{o}" for o in NAMES] for who in "ab"}
     truth = {o: f"y_{o}" for o in NAMES}
@@ -291,10 +291,10 @@ def test_rows_of_which_an_output_is_missing() -> None:
         {o: truth[:, k] for k, o in enumerate(NAMES)},
         {"a": {o: said[:, k] for k, o in enumerate(NAMES)}},
         missing="drop",
-        resamples=200,
+        n_resamples=200,
     )
     kept = np.delete(np.arange(N), [3, 5])
-    like = cal.regression(TRUTH[kept], {"a": SAID[kept]}, outputs=NAMES, resamples=200)
+    like = cal.regression(TRUTH[kept], {"a": SAID[kept]}, outputs=NAMES, n_resamples=200)
     same(ev, like)
     assert ev.notes == (
         "2 of 60 rows are left out because values are missing: 1 in truth 'area', "
@@ -335,7 +335,7 @@ def test_findings_name_the_output_and_its_measures() -> None:
     own = [f for f in cal.regression(truth, {"a": said}, **given).findings if f.systems == ("a",)]
     assert {f.kind for f in own} == {"error-above-constant", "trend-of-residuals"}
     for found in own:
-        assert found.sentence.startswith("a on 'bad': ")
+        assert found.message.startswith("a on 'bad': ")
         assert found.measures == ("RMSE[bad]",)
 
 
@@ -357,8 +357,8 @@ def test_a_note_where_averages_mix_units() -> None:
 
 def test_curves_of_an_output_are_those_of_it_alone() -> None:
     both = {"a": SAID, "b": OTHER}
-    ev = cal.regression(TRUTH, both, outputs=NAMES, resamples=200)
-    one = cal.regression(TRUTH[:, 1], {n: x[:, 1] for n, x in both.items()}, resamples=200)
+    ev = cal.regression(TRUTH, both, outputs=NAMES, n_resamples=200)
+    one = cal.regression(TRUTH[:, 1], {n: x[:, 1] for n, x in both.items()}, n_resamples=200)
     assert len(ev.curves) == 3 * len(one.curves) == len(list(ev.curves))
     for kind in ("normal quantiles", "residual given truth"):
         found, like = cal.curve(ev, kind, "b", output="area"), cal.curve(one, kind, "b")
@@ -373,17 +373,17 @@ def test_curves_of_an_output_are_those_of_it_alone() -> None:
 def test_a_page_lets_the_reader_choose_the_output(tmp_path: Path) -> None:
     from calipers.report.charts import figures
 
-    ev = cal.regression(TRUTH, {"a": SAID, "b": OTHER}, outputs=NAMES, resamples=200)
+    ev = cal.regression(TRUTH, {"a": SAID, "b": OTHER}, outputs=NAMES, n_resamples=200)
     drawn = [f for f in figures(ev) if f.chosen_by == "Output"]
     assert [f.choice for f in drawn] == list(NAMES) * 7
     read = Evaluation.from_json(ev.to_json(details=True))
     assert [c.output for c in read.curves] == [c.output for c in ev.curves]
     assert numbers(read) == numbers(ev)
-    many = cal.regression(np.tile(TRUTH, 3), np.tile(SAID, 3), resamples=200)
+    many = cal.regression(np.tile(TRUTH, 3), np.tile(SAID, 3), n_resamples=200)
     drawn = [f for f in figures(many) if f.chosen_by == "Output"]
     assert len(drawn) == 42
     assert drawn[0].caption.endswith("Of the first 6 of 9 outputs.")
-    of_many = cal.regression(np.tile(TRUTH, 4), np.tile(SAID, 4), resamples=200)
+    of_many = cal.regression(np.tile(TRUTH, 4), np.tile(SAID, 4), n_resamples=200)
     assert [e.measure for e in of_many] == ["macro-R2", "variance-weighted-R2"]
     assert not of_many.curves
 

@@ -49,7 +49,7 @@ def test_one_measure_is_found_by_every_name() -> None:
             assert ev[name].value == pytest.approx(HERE[full])
         above, below = HERE[full] - 1e-6, HERE[full] + 1e-6
         rules = [f"{measure} >= {above}", f"{measure} >= {below}"]
-        assert [ruling.met for ruling in cal.require(ev, rules)] == [True, False]
+        assert [ruling.passed for ruling in cal.check_requirements(ev, rules)] == [True, False]
 
 
 def test_of_two_a_name_means_one_or_is_refused() -> None:
@@ -57,12 +57,12 @@ def test_of_two_a_name_means_one_or_is_refused() -> None:
     for name, full in CLEAR.items():
         assert ev[name].measure == full
         assert ev[name].value == pytest.approx(HERE[full])
-        assert cal.require(ev, f"{name} >= {HERE[full] - 1e-6}")[0].met
+        assert cal.check_requirements(ev, f"{name} >= {HERE[full] - 1e-6}")[0].passed
     for name in UNCLEAR:
         with pytest.raises(KeyError, match=SAID):
             ev[name]
         with pytest.raises(InputError, match=SAID):
-            cal.require(ev, f"{name} >= 0.63")
+            cal.check_requirements(ev, f"{name} >= 0.63")
         with pytest.raises(InputError, match=SAID):
             ev.named(name)
     frame = ev.to_frame()
@@ -85,7 +85,7 @@ def test_comparisons_know_the_same_names() -> None:
                     comparison["b", "a", name]
         for name in UNCLEAR:
             with pytest.raises(InputError, match=SAID):
-                cal.require(ev, f"{name} not worse than a")
+                cal.check_requirements(ev, f"{name} not worse than a")
 
 
 @pytest.mark.parametrize(("primary", "full"), [("NDCG@5", EXPONENTIAL), *CLEAR.items()])

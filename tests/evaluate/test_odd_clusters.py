@@ -49,7 +49,7 @@ def test_one_class_in_one_cluster_has_a_value_and_no_interval(rows: int) -> None
     """No other table can be drawn, so that limits would be the value itself."""
     alike = np.zeros(rows)
     for e in cal.clustering(None, alike, alike, measures=["AMI", "purity"]):
-        assert (e.value, e.no_interval) == (1.0, "no_spread")
+        assert (e.value, e.interval_reason) == (1.0, "no_spread")
 
 
 def test_one_cluster_is_0_without_rounding_and_has_no_difference_where_it_has_no_value() -> None:

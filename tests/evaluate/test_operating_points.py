@@ -100,13 +100,13 @@ def test_replicates_choose_as_on_their_whole_tables(seed: int) -> None:
     weight = random.exponential(size=n) if seed % 3 == 0 else None
     rows = None if weight is None else (truth, score, weight, np.arange(n, dtype=np.uint32))
     table = ScoreTable.from_rows(truth, score, weight)
-    drawn = ScoreReplicates(table, Settings(resamples=20, seed=seed), rows)
+    drawn = ScoreReplicates(table, Settings(n_resamples=20, seed=seed), rows)
     for rule in map(ThresholdRule.parse, SOUGHT):
         found, there = replicated_choices(rule, drawn)
         places, cells, own = [], [], []
-        for again, left_out in drawn.each(lambda *both: both, out_of_bag=True):
+        for again, left_out in drawn.map_tables(lambda *both: both, out_of_bag=True):
             assert left_out is not None
-            places.append(rule.place(again))
+            places.append(rule.best_index(again))
             rates = np.stack(again.running, axis=-1)
             own.append(rates[np.arange(len(rates)), np.maximum(places[-1], 0)])
             assert_allclose(drawn.totals, rates[:, -1], rtol=1e-9)
@@ -154,12 +154,14 @@ def test_an_optimism_is_that_of_trying_anew() -> None:
     from calipers import _core
 
     truth, score, weight = sample(5)
-    resamples = 300
-    point = cal.operating_point(truth, score, weight=weight, rule="accuracy", resamples=resamples)
+    n_resamples = 300
+    point = cal.operating_point(
+        truth, score, weight=weight, rule="accuracy", n_resamples=n_resamples
+    )
     total, chosen = dict.fromkeys(("tp", "fp", "fn", "tn"), 0.0), []
     better = []
     order = np.argsort(-score, kind="stable")
-    for replicate in range(resamples):
+    for replicate in range(n_resamples):
         counts = np.empty(len(truth))
         counts[order] = _core.poisson_counts(0, replicate, len(truth))
         thresholds = [math.inf, *sorted(set(score), reverse=True)]
@@ -193,7 +195,7 @@ def test_out_of_bag_is_nearer_to_fresh_rows_than_the_naive_value() -> None:
     for _ in range(60):
         truth = np.arange(40) < 20
         score = random.normal(truth * 0.5, 1)
-        point = cal.operating_point(truth, score, measures=["J"], resamples=200)
+        point = cal.operating_point(truth, score, measures=["J"], n_resamples=200)
         called = fresh >= point["threshold"].value
         true.append(called[positive].mean() - called[~positive].mean())
         naive.append(point["J"].value)
@@ -297,13 +299,13 @@ def test_without_intervals_nothing_is_redrawn() -> None:
     truth, score, _ = sample(8)
     point = cal.operating_point(truth, score, interval="none")
     assert math.isnan(point["J"].out_of_bag)
-    assert point["threshold"].no_interval == "not_asked"
+    assert point["threshold"].interval_reason == "not_asked"
 
 
 def test_clusters_are_left_out_as_a_whole() -> None:
     """Ten copies of each row as a cluster of its own tell no more than the rows themselves."""
     truth, score, _ = sample(9)
-    point = cal.operating_point(truth, score, rule="accuracy", resamples=2000)
+    point = cal.operating_point(truth, score, rule="accuracy", n_resamples=2000)
     copies = cal.operating_point(
         np.repeat(truth, 10),
         np.repeat(score, 10),
@@ -336,16 +338,16 @@ def test_regions_that_rule_in_and_out() -> None:
     ruling_out = [t for t in thresholds if shares(t)[2] >= 0.95 and shares(t)[3] >= 0.9]
     assert shares(regions.rule_in)[3] == max(shares(t)[3] for t in ruling_in)
     assert shares(regions.rule_out)[1] == max(shares(t)[1] for t in ruling_out)
-    assert regions.shares["in"] == pytest.approx((score >= regions.rule_in).mean())
+    assert regions.proportions["in"] == pytest.approx((score >= regions.rule_in).mean())
     assert regions.positives["out"] == pytest.approx(truth[score < regions.rule_out].mean())
-    assert sum(regions.shares.values()) == pytest.approx(1)
+    assert sum(regions.proportions.values()) == pytest.approx(1)
     assert "of them positive" in str(regions)
 
 
 def test_a_region_that_no_threshold_makes() -> None:
     truth, score = [1, 0, 0, 1], [0.1, 0.2, 0.3, 0.05]
     regions = cal.rule_in_rule_out(truth, score, ppv=0.99, npv=0.2, interval="none")
-    assert regions.ruling_in is None
+    assert regions.rule_in_evaluation is None
     assert math.isnan(regions.rule_in)
     with pytest.raises(InputError, match="no bound"):
         cal.rule_in_rule_out(truth, score)

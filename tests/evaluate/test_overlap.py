@@ -247,7 +247,7 @@ def test_every_pair_over_the_topics_of_all() -> None:
     assert ev.per_unit.ids == ("1", "2", "3", "4", "5")
     np.testing.assert_equal(ev.per_unit.values["a ~ b"]["overlap@1"], [0, 1, *[np.nan] * 3])
     e = ev["a ~ b", "RBO"]
-    assert (e.n, e.of, e.undefined) == (2, 5, {"empty_ranking": 3})
+    assert (e.n, e.n_total, e.undefined) == (2, 5, {"empty_ranking": 3})
     one, two = (cal.rbo(list(A[t]), list(B[t]), 0.9)["RBO"].value for t in ("1", "2"))
     assert e.value == pytest.approx((one + two) / 2)
     np.testing.assert_allclose(ev.per_unit.values["a ~ b"]["RBO"][:2], [one, two])
@@ -259,14 +259,14 @@ def test_the_mean_has_an_interval_over_topics() -> None:
         {str(t): {f"d{i}": float(s) for i, s in enumerate(rng.random(30))} for t in range(40)}
         for _ in range(2)
     )
-    ev = cal.rbo(a, b, resamples=400)
+    ev = cal.rbo(a, b, n_resamples=400)
     for name in ("RBO", "RBO-min", "overlap@10"):
         e = ev[name]
         assert e.low < e.value < e.high
         assert (e.n, e.unit) == (40, "topics")
         # Overlaps lie close together and far from 0.
         assert e.method in ("bootstrap-t", "Bayesian bootstrap")
-    assert ev["RBO"].low == cal.rbo(a, b, resamples=400)["RBO"].low
+    assert ev["RBO"].low == cal.rbo(a, b, n_resamples=400)["RBO"].low
 
 
 def test_short_rankings_and_overlap_at_a_cutoff() -> None:

@@ -75,14 +75,14 @@ def test_the_command_computes_every_pair_once(
 ) -> None:
     line = files(tmp_path)[kind]
     calls = counting(monkeypatch, compare, "_fields")
-    found = invoke(["compare", kind, *line, "--resamples", "100", "--format", "json"])
+    found = invoke(["compare", kind, *line, "--n-resamples", "100", "--format", "json"])
     assert found.exit_code == 0, found.stderr
     assert len(calls) == PAIRS * (1 if kind == "values" else 2)
     assert set(calls.values()) == {1}
 
 
 def test_the_usual_comparison_is_that_of_the_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluation = cal.retrieval(QRELS, RUNS, measures=["AP"], resamples=200)
+    evaluation = cal.retrieval(QRELS, RUNS, measures=["AP"], n_resamples=200)
     own = evaluation.comparison
     assert own is not None
     calls = counting(monkeypatch, compare, "_fields")
@@ -98,9 +98,9 @@ def test_the_usual_comparison_is_that_of_the_evaluation(monkeypatch: pytest.Monk
 
 
 def test_a_comparison_says_how_it_was_made() -> None:
-    evaluation = cal.retrieval(QRELS, RUNS, measures=["AP"], resamples=200)
-    made = evaluation.compare(level=0.9, seed=5, resamples=300, interval="analytic").provenance
-    asked = {"level": 0.9, "seed": 5, "resamples": 300, "interval": "analytic"}
+    evaluation = cal.retrieval(QRELS, RUNS, measures=["AP"], n_resamples=200)
+    made = evaluation.compare(level=0.9, seed=5, n_resamples=300, interval="analytic").provenance
+    asked = {"level": 0.9, "seed": 5, "n_resamples": 300, "interval": "analytic"}
     assert {key: made[key] for key in asked} == asked
     assert {k: v for k, v in made.items() if k not in asked} == {
         k: v for k, v in evaluation.provenance.items() if k not in asked

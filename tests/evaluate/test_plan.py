@@ -37,7 +37,7 @@ def rankings(topics: int, noise: tuple[float, ...], seed: int) -> cal.Evaluation
         for k, size in enumerate(noise)
     }
     measures = ["nDCG@10", "AP", "Success@1", "GMAP", "num_ret"]
-    return cal.retrieval(grades, runs, measures=measures, resamples=200)
+    return cal.retrieval(grades, runs, measures=measures, n_resamples=200)
 
 
 def rows(n: int, seed: int, **options: Any) -> cal.Evaluation:
@@ -54,7 +54,7 @@ def rows(n: int, seed: int, **options: Any) -> cal.Evaluation:
 
 
 TOPICS = rankings(50, (0.5, 0.6), 1)
-ROWS = rows(1500, 2, resamples=500)
+ROWS = rows(1500, 2, n_resamples=500)
 
 
 # ------------------------------------------------------------------------------- assumed numbers
@@ -67,8 +67,8 @@ def test_difference_of_means() -> None:
     assert made.unit == "topics"
     assert made.power >= 0.9
     assert made.method == "paired t"
-    assert made.detectable == pytest.approx(0.05, rel=0.01)
-    assert made.detectable <= 0.05
+    assert made.min_detectable == pytest.approx(0.05, rel=0.01)
+    assert made.min_detectable <= 0.05
     assert (
         cal.plan("nDCG@10", sd=0.25, difference=0.05, n=made.n - 1, power=0.9, level=0.99).power
         < 0.9
@@ -131,17 +131,17 @@ def test_half_width_of_shares() -> None:
     )
     positives = cal.plan("recall", value=0.9, half_width=0.03)
     assert (positives.n, positives.unit) == (made.n, "positive rows")
-    of_all = cal.plan("recall", value=0.9, half_width=0.03, positives_share=0.1)
+    of_all = cal.plan("recall", value=0.9, half_width=0.03, prevalence=0.1)
     assert of_all.unit == "rows"
     assert 0 <= of_all.n - 10 * positives.n <= 0 or of_all.n == pytest.approx(10 * made.n, rel=0.01)
-    negatives = cal.plan("specificity", value=0.9, half_width=0.03, positives_share=0.1)
+    negatives = cal.plan("specificity", value=0.9, half_width=0.03, prevalence=0.1)
     assert negatives.n == pytest.approx(made.n / 0.9, abs=2)
     assert cal.plan("precision", value=0.9, half_width=0.03).unit == "rows predicted positive"
     assert cal.plan("Success@5", value=0.9, half_width=0.03).unit == "topics"
 
 
 def test_recall_is_known_as_well_as_planned() -> None:
-    made = cal.plan("recall", value=0.8, half_width=0.05, positives_share=0.3)
+    made = cal.plan("recall", value=0.8, half_width=0.05, prevalence=0.3)
     random = np.random.default_rng(3)
     halves = []
     for _ in range(200):
@@ -175,7 +175,7 @@ def test_a_share_against_a_known_one() -> None:
 
 
 def test_an_auc_is_known_as_well_as_planned() -> None:
-    made = cal.plan("AUC", value=0.8, positives_share=0.2, half_width=0.04)
+    made = cal.plan("AUC", value=0.8, prevalence=0.2, half_width=0.04)
     random = np.random.default_rng(4)
     halves = []
     for _ in range(150):
@@ -187,9 +187,9 @@ def test_an_auc_is_known_as_well_as_planned() -> None:
 
 
 def test_areas_of_two_systems() -> None:
-    alone = cal.plan("AUC", value=0.8, positives_share=0.2, difference=0.03)
+    alone = cal.plan("AUC", value=0.8, prevalence=0.2, difference=0.03)
     assert "independently" in alone.notes[0]
-    made = cal.plan("AUC", value=0.8, positives_share=0.2, difference=0.03, correlation=0.6)
+    made = cal.plan("AUC", value=0.8, prevalence=0.2, difference=0.03, correlation=0.6)
     assert made.n < alone.n / 2
     assert not made.notes
     errors = [sample_size.auc_error(a, 0.2, made.n) for a in (0.83, 0.8)]
@@ -198,9 +198,9 @@ def test_areas_of_two_systems() -> None:
     positives = cal.plan("PR-AUC", value=0.6, half_width=0.05)
     assert positives.unit == "positive rows"
     assert positives.half_width == pytest.approx(0.05, abs=1e-4)
-    every = cal.plan("AP", value=0.6, half_width=0.05, positives_share=0.1)
+    every = cal.plan("AP", value=0.6, half_width=0.05, prevalence=0.1)
     assert every.n == pytest.approx(10 * positives.n, rel=0.01)
-    chance = cal.plan("AUC", value=0.7, positives_share=0.5, reference=0.5)
+    chance = cal.plan("AUC", value=0.7, prevalence=0.5, reference=0.5)
     assert chance.power == power.area_power(0.7, 0.5, sample_size.auc_error(0.7, 0.5, chance.n))
 
 
@@ -220,14 +220,16 @@ def test_margins() -> None:
 def test_what_a_number_of_units_gives() -> None:
     made = cal.plan("nDCG@10", sd=0.2, n=50)
     assert made.n == 50
-    assert made.detectable == pytest.approx(power.all_detectable([0.2 / math.sqrt(50)], [49])[0])
+    assert made.min_detectable == pytest.approx(
+        power.all_detectable([0.2 / math.sqrt(50)], [49])[0]
+    )
     assert made.half_width == sample_size.mean_half_width(0.2, 50)
     made = cal.plan("nDCG@10", sd=0.2, n=50, difference=0.05)
     assert made.power == power.shift_power(0.05 * math.sqrt(50) / 0.2, degrees=49)
-    made = cal.plan("AUC", value=0.8, positives_share=0.1, n=500)
+    made = cal.plan("AUC", value=0.8, prevalence=0.1, n=500)
     assert "has a half-width of about" in made.sentence
     made = cal.plan("accuracy", discordant=0.1, n=500)
-    first, second = (0.1 + made.detectable) / 2, (0.1 - made.detectable) / 2
+    first, second = (0.1 + made.min_detectable) / 2, (0.1 - made.min_detectable) / 2
     assert power.mcnemar_power(first, second, 500) == pytest.approx(0.8, abs=1e-6)
 
 
@@ -254,12 +256,14 @@ def test_topics_by_the_t_test_of_the_pilot(measure: str) -> None:
     known = TTestPower().solve_power(0.02 / d.std(ddof=1), None, 0.05, 0.8)
     assert made.n == math.ceil(known)
     assert (made.pilot, made.unit) == (50, "topics")
-    assert made.cautious is not None
+    assert made.n_conservative is not None
     spread = sample_size.upper_sd(float(d.std(ddof=1)), 50)
-    assert made.cautious == math.ceil(TTestPower().solve_power(0.02 / spread, None, 0.05, 0.8))
-    assert agrees(made.resampled["power"], 0.8, 2000)
-    assert cal.plan(measure, TOPICS, difference=0.02).resampled == made.resampled
-    assert cal.plan(measure, TOPICS, difference=0.02, seed=1).resampled != made.resampled
+    assert made.n_conservative == math.ceil(
+        TTestPower().solve_power(0.02 / spread, None, 0.05, 0.8)
+    )
+    assert agrees(made.simulated["power"], 0.8, 2000)
+    assert cal.plan(measure, TOPICS, difference=0.02).simulated == made.simulated
+    assert cal.plan(measure, TOPICS, difference=0.02, seed=1).simulated != made.simulated
 
 
 def test_the_promise_of_a_pilot_holds_in_its_population() -> None:
@@ -268,7 +272,7 @@ def test_the_promise_of_a_pilot_holds_in_its_population() -> None:
     made = cal.plan("nDCG@10", TOPICS, difference=0.05, power=0.9)
     drawn = np.random.default_rng(5).choice(d - d.mean() + 0.05, (4000, made.n))
     found = stats.ttest_1samp(drawn, 0, axis=1).pvalue < 0.05
-    assert agrees(found.mean(), made.resampled["power"], 1000)
+    assert agrees(found.mean(), made.simulated["power"], 1000)
     assert abs(found.mean() - 0.9) < 0.02
 
 
@@ -277,17 +281,17 @@ def test_one_system_of_a_pilot() -> None:
     made = cal.plan("nDCG@10", TOPICS, half_width=0.02, system="run0")
     sd = float(values.std(ddof=1))
     assert made.n == sample_size.smallest_n(lambda n: sample_size.mean_half_width(sd, n) <= 0.02)
-    assert made.of == "the value, Student t"
-    assert made.resampled["half_width"] == pytest.approx(0.02, rel=0.05)
+    assert made.half_width_of == "the value, Student t"
+    assert made.simulated["half_width"] == pytest.approx(0.02, rel=0.05)
     both = cal.plan("nDCG@10", TOPICS, half_width=0.02)
-    assert both.of == "the difference, Student t"
+    assert both.half_width_of == "the difference, Student t"
 
 
 def test_what_a_test_set_could_have_seen() -> None:
     d = differences(TOPICS, "AP")
     made = cal.plan("AP", TOPICS)
     assert made.n == 50
-    assert made.detectable == pytest.approx(
+    assert made.min_detectable == pytest.approx(
         power.all_detectable([d.std(ddof=1) / math.sqrt(50)], [49])[0]
     )
     assert "or more in AP is detected with 80% power" in made.sentence
@@ -305,7 +309,7 @@ def test_a_geometric_mean_is_scaled() -> None:
     made = cal.plan("GMAP", TOPICS, half_width=0.02)
     d = TOPICS.comparison["gm-AP"]  # type: ignore[index]
     assert made.n == math.ceil(50 * (stats.norm.ppf(0.975) * d.standard_error / 0.02) ** 2)
-    assert "scaled by 1/√n" in made.of
+    assert "scaled by 1/√n" in made.half_width_of
 
 
 @pytest.mark.parametrize("measure", ["AUC", "AP", "F1", "MCC", "log-loss", "recall"])
@@ -313,7 +317,7 @@ def test_rows_are_scaled_to_what_as_many_would_show(measure: str) -> None:
     width = {"AUC": 0.012, "log-loss": 0.02}.get(measure, 0.025)
     for system in (None, "new"):
         made = cal.plan(measure, ROWS, half_width=width, system=system)
-        shown = rows(made.n, 6, resamples=500)
+        shown = rows(made.n, 6, n_resamples=500)
         if system is None:
             found: Any = shown.compare(adjust="none")[measure]
         else:
@@ -328,7 +332,7 @@ def test_the_rows_of_a_share_are_found_again() -> None:
     called = np.resize([True, True, True, False], 1000)
     pilot = cal.classification(truth, called, measures="recall")
     made = cal.plan("recall", pilot, half_width=0.03)
-    known = cal.plan("recall", value=0.75, half_width=0.03, positives_share=0.2)
+    known = cal.plan("recall", value=0.75, half_width=0.03, prevalence=0.2)
     assert made.n == pytest.approx(known.n, abs=1)
 
 
@@ -402,14 +406,14 @@ def test_a_plan_is_written_down() -> None:
 def test_the_table_is_monotone() -> None:
     for made in (
         cal.plan("nDCG@10", TOPICS, difference=0.02),
-        cal.plan("AUC", value=0.8, positives_share=0.3, difference=0.03),
+        cal.plan("AUC", value=0.8, prevalence=0.3, difference=0.03),
         cal.plan("accuracy", value=0.8, difference=0.03),
         cal.plan("AP", sd=0.2, difference=0.03, test="anova", systems=4),
     ):
         table = made.table
         assert all(np.diff([row.half_width for row in table]) < 0)
         assert all(np.diff([row.power for row in table]) >= 0)
-        assert all(np.diff([row.detectable for row in table]) < 0)
+        assert all(np.diff([row.min_detectable for row in table]) < 0)
         assert made.n in [row.n for row in table]
 
 
@@ -425,7 +429,7 @@ def test_the_table_is_monotone() -> None:
         ("AP", {"sd": 1, "half_width": -0.1}, "half_width is -0.1"),
         ("AP", {"sd": 1, "difference": 0}, "difference is 0"),
         ("accuracy", {"value": 0.9, "reference": 0.9}, "reference is 0.9, and so is the value"),
-        ("AUC", {"value": 0.8, "reference": 0.8, "positives_share": 0.5}, "and so is the value"),
+        ("AUC", {"value": 0.8, "reference": 0.8, "prevalence": 0.5}, "and so is the value"),
         ("AP", {"value": 0.3, "sd": 0.2, "reference": 0.3}, "finds a difference that is none"),
         ("AP", {"sd": 1, "difference": 0.1, "power": 0.05}, "power is 0.05"),
         ("AP", {"sd": 1, "difference": 0.1, "power": 1}, "power is 1"),
@@ -443,12 +447,12 @@ def test_the_table_is_monotone() -> None:
         ("accuracy", {"value": 1.2, "half_width": 0.03}, "value is 1.2"),
         ("accuracy", {"value": 0.9, "difference": 0.2}, "can differ by 0.1 at most"),
         ("accuracy", {"discordant": 0.1, "difference": 0.2}, "can differ by 0.1 at most"),
-        ("accuracy", {"value": 0.9, "half_width": 0.1, "positives_share": 0.1}, "says nothing"),
-        ("AUC", {"value": 0.8, "half_width": 0.02}, "positives_share="),
-        ("AUC", {"value": 1, "half_width": 0.02, "positives_share": 0.1}, "value is 1"),
-        ("AUC", {"value": 0.8, "half_width": 0.02, "positives_share": 1.5}, "positives_share is"),
+        ("accuracy", {"value": 0.9, "half_width": 0.1, "prevalence": 0.1}, "does not apply"),
+        ("AUC", {"value": 0.8, "half_width": 0.02}, "prevalence="),
+        ("AUC", {"value": 1, "half_width": 0.02, "prevalence": 0.1}, "value is 1"),
+        ("AUC", {"value": 0.8, "half_width": 0.02, "prevalence": 1.5}, "prevalence is"),
         ("AUC", {"value": 0.8, "difference": 0.1, "test": "tukey"}, "is for means"),
-        ("AUC", {"value": 0.8, "reference": 1, "positives_share": 0.1}, "reference is 1"),
+        ("AUC", {"value": 0.8, "reference": 1, "prevalence": 0.1}, "reference is 1"),
         ("accuracy", {"value": 0.8, "reference": -0.1}, "reference is -0.1"),
         ("accuracy", {"discordant": 0.1, "difference": 0.1, "paired": False}, "the same units"),
         ("F1", {"value": 0.8, "half_width": 0.02}, "no formula for F1"),
@@ -495,12 +499,12 @@ def test_pilots_without_spread_or_second_system() -> None:
         cal.plan("F1", bare, half_width=0.1)
 
 
-@pytest.mark.parametrize("resamples", [0, 10**12])
-def test_replicates_are_bounded(resamples: int) -> None:
-    with pytest.raises(cal.InputError, match=f"resamples is {resamples}, expected"):
-        cal.plan("nDCG@10", sd=0.1, n=50, resamples=resamples)
+@pytest.mark.parametrize("n_resamples", [0, 10**12])
+def test_replicates_are_bounded(n_resamples: int) -> None:
+    with pytest.raises(cal.InputError, match=f"n_resamples is {n_resamples}, expected"):
+        cal.plan("nDCG@10", sd=0.1, n=50, n_resamples=n_resamples)
 
 
 def test_what_was_assumed_is_told_as_it_was_given() -> None:
-    made = cal.plan("AUC", value=0.9999, positives_share=0.5, half_width=0.01)
+    made = cal.plan("AUC", value=0.9999, prevalence=0.5, half_width=0.01)
     assert "Assumed: value 0.9999, positives share 0.5." in str(made)

@@ -141,12 +141,12 @@ def test_beyond_the_last_point_nothing_is_known_unless_it_is_said_to_be_zero() -
 
 def test_there_are_no_intervals_and_no_differences() -> None:
     ev = cal.precision_recall({"a": P, "b": P[:4]}, {"a": R, "b": R[:4]})
-    assert {e.no_interval for e in ev} == {"no_rows_behind"}
+    assert {e.interval_reason for e in ev} == {"no_rows_behind"}
     assert ev.comparison is None
     with pytest.raises(InputError, match="no rows to compare systems on"):
         ev.compare()
     with pytest.raises(InputError, match="has no rows or topics"):
-        cal.keep(ev)
+        cal.keep_predictions(ev)
 
 
 # -------------------------------------------------------------------- what no ranking can have

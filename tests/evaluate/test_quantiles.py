@@ -57,7 +57,7 @@ def test_losses_of_levels_are_those_of_scikit_learn(weight: Any) -> None:
         if weight is None:
             best = np.quantile(TRUTH, a, method="averaged_inverted_cdf")
             constant = metrics.mean_pinball_loss(TRUTH, np.full(N, best), alpha=a)
-            assert ev[f"pinball(alpha={a})"].default == pytest.approx(constant)
+            assert ev[f"pinball(alpha={a})"].no_skill == pytest.approx(constant)
     median = metrics.mean_absolute_error(TRUTH, SAID[0.5], sample_weight=weight)
     assert ev["MAE"].value == pytest.approx(median)
     if weight is None:
@@ -200,7 +200,7 @@ OWN = [
 
 def kinds(truth: Any, said: dict[float, Any]) -> dict[str, str]:
     ev = cal.regression(truth, quantiles=said, curves=False)
-    return {f.kind: f.sentence for f in ev.findings}
+    return {f.kind: f.message for f in ev.findings}
 
 
 def test_what_is_found() -> None:
@@ -237,7 +237,7 @@ def test_weights_of_two_are_rows_twice() -> None:
     crossed = QuantileRows((0.25, 0.75), np.column_stack([MIDDLE, MIDDLE - 1]))
     rules = [one for one in OWN if one.kind != "coverage-off"]
     both = [
-        [(f.kind, dict(f.numbers)) for one in rules for f in one.of(subject(crossed, w))]
+        [(f.kind, dict(f.values)) for one in rules for f in one.of(subject(crossed, w))]
         for w in (None, np.full(N, 2.0))
     ]
     assert both[0] == both[1] != []

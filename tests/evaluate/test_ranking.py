@@ -85,7 +85,7 @@ def test_each_order_of_equal_scores_is_as_likely(levels: int) -> None:
             orders = every_order(grades, scores)
             assert found[one] == pytest.approx(np.mean([value(o) for o in orders]), abs=1e-12)
             constant.append(np.mean([value(o) for o in every_order(grades, [0.0] * len(grades))]))
-        assert ev[name].default == pytest.approx(np.mean(constant), abs=1e-12)
+        assert ev[name].no_skill == pytest.approx(np.mean(constant), abs=1e-12)
         assert ev[name].n == len(constant)
 
 
@@ -168,7 +168,7 @@ def test_the_order_of_the_rows_says_nothing() -> None:
     group, truth, score = map(np.array, table(30, 12, 3))
     other = np.random.default_rng(4).permutation(len(group))
     options: dict[str, Any] = {
-        "resamples": 100,
+        "n_resamples": 100,
         "measures": [*BY_HAND, "RBP", "Rprec", "iprec@0.5"],
     }
     one = cal.ranking(group, truth, {"a": score, "b": -score}, **options)
@@ -189,12 +189,12 @@ def test_a_group_of_weight_two_is_the_same_group_twice() -> None:
     )
     for name in BY_HAND:
         assert weighted[name].value == pytest.approx(both[name].value, rel=1e-12)
-        assert weighted[name].default == pytest.approx(both[name].default, rel=1e-12)
+        assert weighted[name].no_skill == pytest.approx(both[name].no_skill, rel=1e-12)
     without = cal.ranking(group, truth, score, weight=1 - twice, interval="none")
     left = cal.ranking(group[~twice], truth[~twice], score[~twice], interval="none")
     for name in BY_HAND:
         assert without[name].value == left[name].value
-        assert (without[name].n, without[name].of) == (left[name].n, left[name].of)
+        assert (without[name].n, without[name].n_total) == (left[name].n, left[name].n_total)
 
 
 def test_intervals_and_differences_are_those_of_values_by_group() -> None:
@@ -218,7 +218,7 @@ def test_intervals_and_differences_are_those_of_values_by_group() -> None:
 def test_the_curve_is_the_measure_at_each_rank() -> None:
     group, truth, score = map(np.array, table(30, 14, 4))
     number = np.array([int(name[1:]) for name in group])
-    options: dict[str, Any] = {"weight": number % 3, "resamples": 200}
+    options: dict[str, Any] = {"weight": number % 3, "n_resamples": 200}
     ev = cal.ranking(group, truth, {"a": score, "b": -score}, **options)
     assert [(c.system, c.kind) for c in ev.curves] == [
         (name, "nDCG(dcg='exp-log2') at ranks") for name in ("a", "b")
@@ -230,7 +230,7 @@ def test_the_curve_is_the_measure_at_each_rank() -> None:
         assert curve.x[place] == rank
         assert curve.y[place] == pytest.approx(e.value, rel=1e-12)
         assert (curve.low[place], curve.high[place]) == pytest.approx((e.low, e.high), rel=1e-12)
-        assert lines[rank] == pytest.approx(e.default, rel=1e-12)
+        assert lines[rank] == pytest.approx(e.no_skill, rel=1e-12)
     assert not len(cal.ranking(group, truth, score, measures=["RBP"], **options).curves)
     assert not len(cal.ranking(group, truth, score, curves=False, **options).curves)
 
@@ -238,7 +238,7 @@ def test_the_curve_is_the_measure_at_each_rank() -> None:
 def test_slices_are_of_groups() -> None:
     group, truth, score = map(np.array, table(40, 12, 4))
     even = np.array(["even" if int(name[1:]) % 2 == 0 else "odd" for name in group])
-    ev = cal.ranking(group, truth, score, slices={"kind": even}, resamples=200)
+    ev = cal.ranking(group, truth, score, slices={"kind": even}, n_resamples=200)
     assert ev.slices is not None
     rows = {(row.slice, row.estimate.measure): row.estimate for row in ev.slices}
     for kind in ("even", "odd"):
@@ -247,7 +247,7 @@ def test_slices_are_of_groups() -> None:
         for name in BY_HAND:
             found = rows[kind, ev.named(name)]
             assert (found.value, found.n) == (part[name].value, part[name].n)
-            assert found.default == pytest.approx(part[name].default)
+            assert found.no_skill == pytest.approx(part[name].no_skill)
             assert found.unit == "groups"
 
 
@@ -256,12 +256,12 @@ def test_slices_are_of_groups() -> None:
 
 def test_groups_without_relevant_rows_are_left_out_and_counted() -> None:
     truth, score = [1, 0, 0, 0, 2, 0], [2, 1, 2, 1, 2, 1]
-    ev = cal.ranking([1, 1, 2, 2, 3, 3], truth, score, resamples=100)
-    assert (ev["NDCG@5"].value, ev["NDCG@5"].n, ev["NDCG@5"].of) == (1.0, 2, 3)
+    ev = cal.ranking([1, 1, 2, 2, 3, 3], truth, score, n_resamples=100)
+    assert (ev["NDCG@5"].value, ev["NDCG@5"].n, ev["NDCG@5"].n_total) == (1.0, 2, 3)
     assert dict(ev["MAP@5"].undefined) == {"no_relevant": 1}
     assert ev["MRR@5"].value == pytest.approx(2 / 3)
     assert "1 of 3 groups has no row of grade 1 or more" in " ".join(ev.notes)
-    zero = cal.ranking([1, 1, 2, 2, 3, 3], truth, score, undefined="zero", resamples=100)
+    zero = cal.ranking([1, 1, 2, 2, 3, 3], truth, score, undefined="zero", n_resamples=100)
     assert zero["NDCG@5"].value == pytest.approx(2 / 3)
     assert "score 0 there" in " ".join(zero.notes)
 
@@ -281,7 +281,7 @@ def test_tables_by_the_names_of_columns(tmp_path: Path) -> None:
     made = [
         json.loads(
             cal.ranking("qid", "grade", ["bm25", "mart"], weight="w", slices="w", data=frame,
-                        resamples=100).to_json(details=True)
+                        n_resamples=100).to_json(details=True)
         )
         for frame in frames
     ]  # fmt: skip
@@ -295,7 +295,7 @@ def test_tables_by_the_names_of_columns(tmp_path: Path) -> None:
         {"bm25": frame["bm25"], "mart": frame["mart"]},
         weight=frame["w"],
         slices={"w": frame["w"]},
-        resamples=100,
+        n_resamples=100,
     )
     alone = json.loads(apart.to_json(details=True))
     assert alone["provenance"].pop("inputs") == []
@@ -369,7 +369,7 @@ def test_a_number_found_that_hangs_on_the_order_is_refused() -> None:
 
 def test_names_are_read_as_they_were_asked_for() -> None:
     group, truth, score = map(np.array, table(20, 9, 4))
-    ev = cal.ranking(group, truth, {"a": score, "b": -score}, resamples=100, primary="MAP@5")
+    ev = cal.ranking(group, truth, {"a": score, "b": -score}, n_resamples=100, primary="MAP@5")
     assert ev.measures == ("nDCG(dcg='exp-log2')@5", "RR@5", "AP@5", "P@1")
     assert ev["a", "NDCG@5"] is ev["a", "nDCG(dcg='exp-log2')@5"]
     assert ev.comparison is not None
@@ -380,9 +380,9 @@ def test_names_are_read_as_they_were_asked_for() -> None:
     with pytest.raises(KeyError):
         ev["a", "NDCG(dcg='log2')@5"]
     assert "NDCG@5" not in ev.measures
-    planned = cal.plan("NDCG@5", ev, difference=0.1, system="a", baseline="b", resamples=100)
+    planned = cal.plan("NDCG@5", ev, difference=0.1, system="a", baseline="b", n_resamples=100)
     assert planned.measure == ev.measures[0]
-    assert cal.order_agreement(ev, "NDCG@5", "P@1", resamples=100).unit == "groups"
+    assert cal.system_rank_correlation(ev, "NDCG@5", "P@1", n_resamples=100).unit == "groups"
     linear = cal.ranking(group, truth, score, dcg="log2", rel=2, interval="none")
     assert linear.measures == ("nDCG@5", "RR(rel=2)@5", "AP(rel=2)@5", "P(rel=2)@1")
     assert linear["MRR@5"].measure == "RR(rel=2)@5"
@@ -398,15 +398,15 @@ def test_what_is_found() -> None:
     ev = cal.ranking(group, truth, {"coarse": coarse, "fine": fine, "again": fine})
     found = {f.kind: f for f in ev.findings}
     assert found["tied-scores"].systems == ("coarse",)
-    assert "means over all orders" in found["tied-scores"].sentence
-    low, high = (found["tied-scores"].numbers[f"{ev.measures[0]} at {end}"] for end in
+    assert "means over all orders" in found["tied-scores"].message
+    low, high = (found["tied-scores"].values[f"{ev.measures[0]} at {end}"] for end in
                  ("worst", "best"))  # fmt: skip
     assert low < ev["coarse", "NDCG@5"].value < high
     assert found["identical-systems"].systems == ("fine", "again")
-    assert found["nothing-to-order"].numbers == {"groups of one grade": 3.0, "groups": 30.0}
+    assert found["nothing-to-order"].values == {"groups of one grade": 3.0, "groups": 30.0}
     few = cal.ranking(group[:100], truth[:100], fine[:100])
     assert "few-topics" in {f.kind for f in few.findings}
-    assert "10 groups" in next(f.sentence for f in few.findings if f.kind == "few-topics")
+    assert "10 groups" in next(f.message for f in few.findings if f.kind == "few-topics")
 
 
 def test_one_group_carries_a_mean() -> None:
@@ -416,7 +416,7 @@ def test_one_group_carries_a_mean() -> None:
     score[:4] = [9, 1, 2, 3]
     measures = ["P@1"]
     found = {f.kind: f for f in cal.ranking(group, truth, score, measures=measures).findings}
-    assert "is due to group '0'" in found["topic-carries"].sentence
+    assert "is due to group '0'" in found["topic-carries"].message
 
 
 def values(ev: cal.Evaluation) -> FloatArray:

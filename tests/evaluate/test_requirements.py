@@ -94,15 +94,17 @@ NOISE = np.random.default_rng(0).normal(size=(2, 200))
 
 def two(**options: object) -> cal.Evaluation:
     score = {"new": TRUTH * 2 + NOISE[0], "old": TRUTH + NOISE[1]}
-    return cal.classification(TRUTH, score=score, measures=["AUC", "AP"], resamples=200, **options)  # type: ignore[arg-type]
+    return cal.classification(
+        TRUTH, score=score, measures=["AUC", "AP"], n_resamples=200, **options
+    )  # type: ignore[arg-type]
 
 
 def test_rules_of_an_evaluation() -> None:
     ev = two(baseline="old")
     rules = ["AUC>=0.9", "low(AUC) >= 0.94", "high(auc) < 1", "AUC not worse than old by 0.01",
              "AP better than baseline"]  # fmt: skip
-    found = cal.require(ev, rules)
-    assert [(r.rule, r.system, r.met) for r in found] == [
+    found = cal.check_requirements(ev, rules)
+    assert [(r.rule, r.system, r.passed) for r in found] == [
         (text, "new", expected) for text, expected in zip(rules, [True, False, True, True, True],
         strict=True)
     ]  # fmt: skip
@@ -110,11 +112,13 @@ def test_rules_of_an_evaluation() -> None:
     assert e.value >= 0.94 > e.low
     assert str(found[0]) == f"pass  AUC>=0.9: {e}"
     assert str(found[1]).startswith("FAIL  low(AUC) >= 0.94: new: AUC 0.9")
-    assert "new is better than old on AP by" in found[4].said
+    assert "new is better than old on AP by" in found[4].message
     # Without a baseline every system has to meet a bound, and those beside another its rule alone.
-    alone = cal.require(two(), "AUC >= 0.5")
+    alone = cal.check_requirements(two(), "AUC >= 0.5")
     assert [r.system for r in alone] == ["new", "old"]
-    assert [r.met for r in cal.require(two(), "AUC better than new", baseline="new")] == [False]
+    assert [
+        r.passed for r in cal.check_requirements(two(), "AUC better than new", baseline="new")
+    ] == [False]
 
 
 @pytest.mark.parametrize(
@@ -127,13 +131,13 @@ def test_rules_of_an_evaluation() -> None:
 )
 def test_rules_of_something_else(text: str, message: str) -> None:
     with pytest.raises(cal.InputError, match=message):
-        cal.require(two(), text)
+        cal.check_requirements(two(), text)
 
 
 def test_there_has_to_be_another_system() -> None:
     one = cal.classification(TRUTH, score={"a": TRUTH + NOISE[0]}, measures=["AUC"])
     with pytest.raises(cal.InputError, match="there is no other system"):
-        cal.require(one, "AUC better than a")
+        cal.check_requirements(one, "AUC better than a")
 
 
 def test_a_gate_holds_back_losses_and_lets_noise_pass() -> None:
@@ -147,8 +151,8 @@ def test_a_gate_holds_back_losses_and_lets_noise_pass() -> None:
             old = generator.normal(size=60)
             values = {"new": old + generator.normal(-loss, 1, 60), "old": old}
             ev = cal.from_values(values, interval="analytic")
-            (ruling,) = cal.require(ev, "value not worse than old")
-            held[loss] += not ruling.met
+            (ruling,) = cal.check_requirements(ev, "value not worse than old")
+            held[loss] += not ruling.passed
     assert held[0.0] <= 8  # 2.5 ± 1.6
     assert held[0.5] >= 90  # 97 ± 1.7
 
@@ -167,8 +171,8 @@ def test_a_gate_at_the_true_margin_passes_no_more_often_than_it_says() -> None:
             apart = np.where(generator.random(topics) < 0.05, -0.4, 0.0)
             if not apart.any():
                 continue  # identical outputs, which is another verdict
-            (ruling,) = cal.require(of_topics(apart), "nDCG not worse than old by 0.02")
-            passed += ruling.met
+            (ruling,) = cal.check_requirements(of_topics(apart), "nDCG not worse than old by 0.02")
+            passed += ruling.passed
         assert passed <= most
 
 
@@ -176,15 +180,15 @@ def test_identical_outputs_are_a_verdict_of_their_own() -> None:
     """They pass, but not as shown to be no worse; interval and test of the margin say the same."""
     for topics, seen in ((10, "30%"), (25, "12%"), (1000, "0.3%")):
         ev = of_topics(np.zeros(topics))
-        (ruling,) = cal.require(ev, "nDCG not worse than old by 0.03")
-        assert ruling.met
+        (ruling,) = cal.check_requirements(ev, "nDCG not worse than old by 0.03")
+        assert ruling.passed
         assert (
             f"identical on all {topics:,} topics; differences on up to {seen} of other"
-            in ruling.said
+            in ruling.message
         )
-        assert "not worse" not in ruling.said
+        assert "not worse" not in ruling.message
         d = ev.compare("old", margin=0.03, level=0.9)["nDCG"]
-        assert (d.p_not_inferior <= 0.05) == (d.low > -0.03) == (topics == 1000)
+        assert (d.p_noninferiority <= 0.05) == (d.low > -0.03) == (topics == 1000)
         # The one-sided limit of n zeros, and half units at ±1, is about 1.6/n.
         assert -d.low * topics == pytest.approx(1.55, abs=0.2)
 
@@ -195,13 +199,13 @@ def test_what_passes_says_what_it_cannot_show() -> None:
         ("nDCG not worse than old by 0.02", True), ("nDCG not worse than old", True),
         ("nDCG better than old", False),
     ):  # fmt: skip
-        (ruling,) = cal.require(of_topics(apart), text)
-        assert ruling.met
-        told = "on up to 12% of other topics are not excluded." in ruling.said
+        (ruling,) = cal.check_requirements(of_topics(apart), text)
+        assert ruling.passed
+        told = "on up to 12% of other topics are not excluded." in ruling.message
         assert told == said
-    (ruling,) = cal.require(of_topics(-apart), "nDCG not worse than old")
-    assert not ruling.met
-    assert "not excluded" not in ruling.said
+    (ruling,) = cal.check_requirements(of_topics(-apart), "nDCG not worse than old")
+    assert not ruling.passed
+    assert "not excluded" not in ruling.message
 
 
 def test_clusterings_say_how_many_points_they_put_elsewhere() -> None:

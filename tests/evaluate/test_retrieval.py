@@ -59,7 +59,7 @@ def test_every_source_gives_the_same_numbers(kind: str, tmp_path: Path) -> None:
 def test_a_topic_without_relevant_documents_is_left_out_and_counted() -> None:
     ap = cal.retrieval(QRELS, RUN, measures=["AP"])["AP"]
     assert ap.value == pytest.approx((5 / 6 + 1 / 2) / 2)
-    assert (ap.n, ap.of, ap.undefined) == (2, 3, {"no_relevant": 1})
+    assert (ap.n, ap.n_total, ap.undefined) == (2, 3, {"no_relevant": 1})
 
 
 def test_inferred_ap_without_the_pool_is_ap_and_says_so() -> None:
@@ -138,7 +138,7 @@ def test_direction_decides_wins() -> None:
     good = {t: {"a": 2.0, "b": 1.0} for t in qrels}
     bad = {t: {"a": 1.0, "b": 2.0} for t in qrels}
     ev = cal.retrieval(
-        qrels, {"bad": bad, "good": good}, measures=["fallout@1", "P@1"], collection=10
+        qrels, {"bad": bad, "good": good}, measures=["fallout@1", "P@1"], collection_size=10
     )
     assert ev.comparison is not None
     for difference in ev.comparison:
@@ -149,7 +149,7 @@ def test_direction_decides_wins() -> None:
 def test_intervals_can_be_left_off() -> None:
     ev = cal.retrieval(QRELS, {"a": RUN, "b": RUN}, measures=["AP"], interval="none")
     assert not ev["a", "AP"].has_interval
-    assert ev["a", "AP"].no_interval == "not_asked"
+    assert ev["a", "AP"].interval_reason == "not_asked"
     assert ev.comparison is None
     assert len(ev.compare()) == 1
 
@@ -160,8 +160,8 @@ def test_intervals_can_be_left_off() -> None:
         ({"topics": "all"}, "topics is 'all', expected 'qrels' or 'both'"),
         ({"undefined": "0"}, "undefined is '0', expected 'nan' or 'zero'"),
         ({"level": 95}, "level is 95, expected a share between 0 and 1 such as 0.95"),
-        ({"resamples": 10}, "resamples is 10, expected 100 or more"),
-        ({"resamples": 10**12}, "resamples is 1000000000000, expected 1000000 or fewer"),
+        ({"n_resamples": 10}, "n_resamples is 10, expected 100 or more"),
+        ({"n_resamples": 10**12}, "n_resamples is 1000000000000, expected 1000000 or fewer"),
         ({"interval": "boot"},
          "interval is 'boot', expected one of auto, bootstrap, analytic, none, or methods out of "
          f"{', '.join(METHODS)}; did you mean 'bootstrap'?"),

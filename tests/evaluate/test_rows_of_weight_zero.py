@@ -16,7 +16,7 @@ TWO, THREE = RANDOM.integers(0, 2, ROWS), RANDOM.integers(0, 3, ROWS)
 SETS = RANDOM.random((ROWS, 3)) < 0.4
 NUMBER, NOISE = RANDOM.normal(size=(2, ROWS))
 TABLE = RANDOM.dirichlet([1, 1, 1], ROWS)
-COMMON: dict[str, Any] = {"resamples": 100}
+COMMON: dict[str, Any] = {"n_resamples": 100}
 VERBS: dict[str, Callable[..., Any]] = {
     "two classes": lambda k, **o: cal.classification(TWO[k], score=(TWO + NOISE)[k], **o),
     "labels": lambda k, **o: cal.classification(THREE[k], THREE[k[::-1]], **o),

@@ -22,7 +22,7 @@ N = 150
 TRUTH = RANDOM.integers(0, 2, N)
 A, B = TRUTH + RANDOM.normal(0, 1, N), TRUTH + RANDOM.normal(0, 1.5, N)
 BOTH = {"a": A, "b": B}
-FEW: dict[str, Any] = {"resamples": 200}
+FEW: dict[str, Any] = {"n_resamples": 200}
 
 
 def accuracies(truth: Any, score: Any, weight: Any = None) -> dict[float, float]:
@@ -47,7 +47,7 @@ def test_accuracy_without_a_threshold_is_that_of_the_best(weighted: bool) -> Non
     highest = max(cut for cut, value in of.items() if value > best - 1e-12)
     assert ev["threshold"].value == highest
     share = np.average(TRUTH, weights=weight)
-    assert ev["accuracy"].default == pytest.approx(max(share, 1 - share))
+    assert ev["accuracy"].no_skill == pytest.approx(max(share, 1 - share))
 
 
 def test_its_intervals_are_wilsons_and_the_bootstrap_s_and_say_how_it_was_chosen() -> None:
@@ -74,7 +74,7 @@ def test_its_optimism_is_that_of_the_rule() -> None:
     assert ev.comparison is not None
     assert asked.comparison is not None
     assert ev.comparison["accuracy"].p == asked.comparison["accuracy"].p
-    assert [f.sentence for f in ev.findings] == [f.sentence for f in asked.findings]
+    assert [f.message for f in ev.findings] == [f.message for f in asked.findings]
     (note,) = ev.notes
     assert note.startswith("No threshold was given, so accuracy of a, b is at the threshold of the")
     assert not asked.notes
@@ -122,7 +122,7 @@ def test_a_stream_says_what_it_has_instead(tmp_path: Path) -> None:
 
 def test_default_accuracy_of_a_balanced_problem() -> None:
     ev = cal.classification([0, 1] * 20, [1] * 40, measures=["accuracy"], **FEW)
-    assert ev["accuracy"].default == 0.5
+    assert ev["accuracy"].no_skill == 0.5
 
 
 # ------------------------------------------------------------- McNemar's test, each at its own one
@@ -285,7 +285,7 @@ def test_the_chi_square_interval_of_the_rmse_as_printed() -> None:
     assert found.method.startswith("chi-square [X2]")
     low, high = (rmse * math.sqrt(80 / stats.chi2.ppf(p, 80)) for p in (0.95, 0.05))
     assert (found.low, found.high) == pytest.approx((low, high))
-    assert found.default == pytest.approx(truth.std())
+    assert found.no_skill == pytest.approx(truth.std())
     drawn = cal.regression(truth, said, measures=["RMSE"], interval="bootstrap", **FEW)["RMSE"]
     assert "[B]" in drawn.method
 
@@ -310,4 +310,4 @@ def test_ndcg_with_ties_is_averaged_and_its_default_over_all_orders() -> None:
     assert ev["NDCG@3"].value == pytest.approx(
         (gain[0] * discount[0] + mean * discount[1:3].sum()) / ideal
     )
-    assert ev["NDCG@3"].default == pytest.approx(gain.mean() * discount[:3].sum() / ideal)
+    assert ev["NDCG@3"].no_skill == pytest.approx(gain.mean() * discount[:3].sum() / ideal)

@@ -56,7 +56,7 @@ def test_the_value_is_that_of_scikit_learn() -> None:
     again = found(truth[twice], good[twice])
     for e in found(truth, good, weight=weight):
         assert e.value == pytest.approx(again[e.measure].value, abs=1e-12)
-        assert e.default == 0
+        assert e.no_skill == 0
 
 
 def test_two_classes_of_three_are_two() -> None:
@@ -161,7 +161,7 @@ def test_what_has_no_skill_says_why() -> None:
     for e in alone:
         assert np.isnan(e.value)
         assert dict(e.undefined) == {"one_class": 3}
-        assert np.isnan(e.default)
+        assert np.isnan(e.no_skill)
     thirds = np.full((3, 3), 1 / 3)
     two = found([2, 1, 2], {"a": table, "b": thirds}, labels=[0, 1, 2])
     assert two.comparison is not None
@@ -171,7 +171,7 @@ def test_what_has_no_skill_says_why() -> None:
 def test_slices_and_named_methods() -> None:
     truth, good, _ = draw(0, 240)
     part = np.arange(240) % 2
-    ev = found(truth, good, slices={"part": part}, interval="bca", resamples=500)
+    ev = found(truth, good, slices={"part": part}, interval="bca", n_resamples=500)
     assert ev["Brier-skill"].method.startswith("BCa")
     assert ev.slices is not None
     values = []
@@ -180,18 +180,20 @@ def test_slices_and_named_methods() -> None:
         rows = part == label
         expected = d2_log_loss_score(truth[rows], good[rows])
         assert own.estimate.value == pytest.approx(expected, abs=1e-12)
-        assert own.to_rest.low < own.to_rest.value < own.to_rest.high
+        assert own.vs_rest.low < own.vs_rest.value < own.vs_rest.high
         values.append(own.estimate.value)
-    assert ev.slices["part", "0", "log-loss-skill"].to_rest.value == values[0] - values[1]
+    assert ev.slices["part", "0", "log-loss-skill"].vs_rest.value == values[0] - values[1]
 
 
 def test_measures_of_probabilities_of_one_class_are_those_of_two() -> None:
     truth, good, poor = draw(0, 300)
     plain = ["Brier", "log-loss", "ECE", "Brier-skill", "reliability", "calibration-slope"]
     ev = found(
-        truth, {"good": good, "poor": poor}, measures=[f"{m}[2]" for m in plain], resamples=300
+        truth, {"good": good, "poor": poor}, measures=[f"{m}[2]" for m in plain], n_resamples=300
     )
-    two = found(truth == 2, {"good": good[:, 2], "poor": poor[:, 2]}, measures=plain, resamples=300)
+    two = found(
+        truth == 2, {"good": good[:, 2], "poor": poor[:, 2]}, measures=plain, n_resamples=300
+    )
     assert ev.comparison is not None
     assert two.comparison is not None
     for name in plain:

@@ -33,14 +33,14 @@ def test_entropies_are_those_of_scipy(weight: Any) -> None:
             ("soft-log-loss", crossed), ("KL-divergence", excess), ("soft-Brier", squared),
         ):  # fmt: skip
             expected = np.average(values, weights=weight)
-            found = ev["near", measure].default if name == "default" else ev[name, measure].value
+            found = ev["near", measure].no_skill if name == "default" else ev[name, measure].value
             assert found == pytest.approx(expected, rel=1e-12), (name, measure)
             others = np.random.default_rng(1).dirichlet(30 * answer, 50)
             least = [
                 np.average(parse(measure).losses(TRUTH, np.tile(q, (120, 1))), weights=weight)
                 for q in others
             ]
-            assert ev["near", measure].default < min(least)
+            assert ev["near", measure].no_skill < min(least)
     entropy = cal.classification(TRUTH, probability=SAID, weight=weight, measures=["truth-entropy"])
     expected = np.average(stats.entropy(TRUTH, axis=1), weights=weight)
     assert [e.value for e in entropy] == pytest.approx([expected] * 2, rel=1e-12)

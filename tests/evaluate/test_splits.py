@@ -167,7 +167,7 @@ def test_five_times_two_folds_in_any_order(order: str) -> None:
     )
     f = np.square(x).sum() / (2 * variances.sum())
     assert rows["logistic", "bayes", "AUC"].p == pytest.approx(stats.f.sf(f, 10, 5), rel=1e-9)
-    assert rows["logistic", "bayes", "AUC"].no_interval == "no_interval_of_test"
+    assert rows["logistic", "bayes", "AUC"].interval_reason == "no_interval_of_test"
     places = {
         "by repetition": np.arange(10),
         "by fold": np.arange(10).reshape(5, 2).T.ravel(),

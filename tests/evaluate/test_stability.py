@@ -22,7 +22,7 @@ def by_x(points: Any) -> Any:
 
 
 def test_clusters_that_are_made_alike_are_found_again() -> None:
-    ev = cal.clustering(POINTS, KIND, recluster=by_x, reclusterings=10, **QUICK)
+    ev = cal.clustering(POINTS, KIND, recluster=by_x, n_reclusterings=10, **QUICK)
     (table,) = ev.label_tables
     assert table.values["Jaccard"].tolist() == [1, 1, 1]
     assert "mean ARI with this clustering 1.00" in ev.notes[-1]
@@ -37,7 +37,7 @@ def test_jaccard_indices_by_hand() -> None:
         seen.append(points)
         return np.where(points[:, 0] > 4.5, 1, np.where(np.arange(len(points)) % 2, -1, 0))
 
-    ev = cal.clustering(POINTS, KIND, recluster=split, reclusterings=12, seed=3, **QUICK)
+    ev = cal.clustering(POINTS, KIND, recluster=split, n_reclusterings=12, seed=3, **QUICK)
     place = {tuple(p): i for i, p in enumerate(POINTS.tolist())}
     means = []
     for points in tuple(seen):
@@ -52,14 +52,14 @@ def test_jaccard_indices_by_hand() -> None:
     (table,) = ev.label_tables
     assert table.values["Jaccard"] == pytest.approx(np.mean(means, axis=0))
     told = {f.kind: f for f in ev.findings}["unstable-clusters"]
-    assert told.numbers["clusters"] == np.count_nonzero(np.mean(means, axis=0) < 0.6)
+    assert told.values["clusters"] == np.count_nonzero(np.mean(means, axis=0) < 0.6)
 
 
 def test_an_estimator_is_copied() -> None:
     cluster = pytest.importorskip("sklearn.cluster")
     made = cluster.KMeans(3, n_init=2, random_state=0)
     label = made.fit_predict(POINTS)
-    ev = cal.clustering(POINTS, {"k": label}, recluster={"k": made}, reclusterings=10, **QUICK)
+    ev = cal.clustering(POINTS, {"k": label}, recluster={"k": made}, n_reclusterings=10, **QUICK)
     assert made.labels_ is not None
     assert len(made.labels_) == 90
     assert (ev.label_tables[0].values["Jaccard"] > 0.95).all()
@@ -70,7 +70,7 @@ def test_an_estimator_is_copied() -> None:
     [
         ({"recluster": 3}, "expected a function from points to their clusters"),
         ({"recluster": {"b": by_x}}, "'b' is no system"),
-        ({"recluster": by_x, "reclusterings": 3}, "expected 10 or more"),
+        ({"recluster": by_x, "n_reclusterings": 3}, "expected 10 or more"),
         ({"recluster": lambda points: [1]}, "what recluster= gave"),
         ({"recluster": by_x, "features": None, "measures": ["ARI"]}, "needs the points"),
     ],
@@ -105,5 +105,5 @@ def test_two_groups_in_one_cluster_are_told() -> None:
     assert not cal.clustering(apart, label, **QUICK).findings
     apart[:, 1] += np.where(np.arange(200) % 4 == 0, 6, 0)
     told = {f.kind: f for f in cal.clustering(apart, label, **QUICK).findings}["two-in-one"]
-    assert "'0'" in told.sentence
-    assert told.numbers["clusters"] == 1
+    assert "'0'" in told.message
+    assert told.values["clusters"] == 1

@@ -15,7 +15,7 @@ from calipers.measures import TASKS, parse
 RANDOM = np.random.default_rng(3)
 SICK = np.arange(90) % 3 == 0
 MARKER = np.round(SICK * 1.2 + RANDOM.normal(size=90), 1)
-FEW = {"resamples": 200}
+FEW = {"n_resamples": 200}
 
 
 @pytest.mark.parametrize("beside", ["nothing", "weight", "count", "cluster"])
@@ -26,7 +26,7 @@ def test_each_row_is_what_an_evaluation_at_that_threshold_is(beside: str) -> Non
         "count": {"count": np.arange(90) % 4},
         "cluster": {"cluster": np.arange(90) // 2},
     }[beside]
-    made = cal.cutoffs(SICK, MARKER, at=[0.5, 1.5], **columns, **FEW)
+    made = cal.threshold_table(SICK, MARKER, at=[0.5, 1.5], **columns, **FEW)
     for row in made.rows():
         ev = cal.classification(
             SICK, score=MARKER, threshold=row["cutoff"], measures=[*USUAL, "TP", "volume"],
@@ -41,38 +41,40 @@ def test_each_row_is_what_an_evaluation_at_that_threshold_is(beside: str) -> Non
 
 
 def test_all_distinct_scores_are_cut_offs() -> None:
-    (table,) = cal.cutoffs(SICK, MARKER, measures=["PPV"], interval="none")
-    assert_array_equal(table.cutoffs, np.unique(MARKER)[::-1])
+    (table,) = cal.threshold_table(SICK, MARKER, measures=["PPV"], interval="none")
+    assert_array_equal(table.thresholds, np.unique(MARKER)[::-1])
     assert table.above[-1] == 90
     assert np.isnan(table.low["precision"]).all()
 
 
 def test_of_very_many_scores_some_are_taken_and_a_note_says_so() -> None:
     score = RANDOM.normal(size=5000)
-    made = cal.cutoffs(np.arange(5000) % 2, score, measures=["recall"], interval="none")
+    made = cal.threshold_table(np.arange(5000) % 2, score, measures=["recall"], interval="none")
     (table,) = made
-    assert len(table.cutoffs) == MOST
+    assert len(table.thresholds) == MOST
     assert_array_equal(table.above, np.arange(1, MOST + 1) * 25)
     assert made.notes[0].startswith("system: 200 of 5,000 distinct scores")
 
 
 def test_several_systems_of_an_evaluation() -> None:
     ev = cal.classification(SICK, score={"a": MARKER, "b": -MARKER}, level=0.9, **FEW)
-    made = cal.cutoffs(ev, at=0.5)
+    made = cal.threshold_table(ev, at=0.5)
     assert [table.system for table in made] == ["a", "b"]
     assert made.level == 0.9
-    assert len(cal.cutoffs(ev, at=0.5, system="b")) == 1
+    assert len(cal.threshold_table(ev, at=0.5, system="b")) == 1
     assert "Thresholds of a" in str(made)
     assert cal.from_json(made.to_json()).rows() == made.rows()
 
 
 def test_at_the_prevalence_of_use() -> None:
-    made = cal.cutoffs(SICK, MARKER, at=[1.0], prevalence=0.01, interval="none")
+    made = cal.threshold_table(SICK, MARKER, at=[1.0], prevalence=0.01, interval="none")
     ev = cal.classification(
         SICK, score=MARKER, threshold=1.0, measures=["precision@prevalence=0.01"]
     )
     assert made.rows()[0]["PPV@prevalence=0.01"] == ev["PPV@prevalence=0.01"].value
-    other = cal.cutoffs(SICK, MARKER, at=[1.0], prevalence=0.01, measures=["LR+"], interval="none")
+    other = cal.threshold_table(
+        SICK, MARKER, at=[1.0], prevalence=0.01, measures=["LR+"], interval="none"
+    )
     assert other.measures == ("LR+", "precision@prevalence=0.01", "NPV@prevalence=0.01")
 
 
@@ -88,9 +90,9 @@ def test_at_the_prevalence_of_use() -> None:
 )
 def test_what_is_no_table_of_cut_offs(options: dict[str, object], says: str) -> None:
     with pytest.raises(cal.InputError, match=says):
-        cal.cutoffs(SICK, MARKER, **options)
+        cal.threshold_table(SICK, MARKER, **options)
     with pytest.raises(cal.InputError, match="need an evaluation of two classes, made from scores"):
-        cal.cutoffs(cal.classification(SICK, MARKER > 1))
+        cal.threshold_table(cal.classification(SICK, MARKER > 1))
 
 
 # --- Names as asked for ---------------------------------------------------------------------------
@@ -98,7 +100,7 @@ def test_what_is_no_table_of_cut_offs(options: dict[str, object], says: str) -> 
 
 def test_people_see_the_names_that_they_asked_for() -> None:
     ev = cal.classification(SICK, MARKER > 1, measures=["PPV", "sensitivity", "tnr", "NPV"])
-    assert ev.asked == {"precision": "PPV", "recall": "sensitivity", "specificity": "TNR"}
+    assert ev.requested_names == {"precision": "PPV", "recall": "sensitivity", "specificity": "TNR"}
     assert ev.measures == ("precision", "recall", "specificity", "NPV")
     assert ev["PPV"] == ev["precision"]
     for shown in (str(ev), ev.to_markdown(), ev.to_latex(), ev.to_html(), ev._repr_html_()):
@@ -122,7 +124,7 @@ def test_differences_and_slices_are_called_so_too() -> None:
     )
     assert "precision" not in str(ev)
     assert "precision" not in str(ev.compare())
-    assert ev.compare().asked == {"precision": "PPV"}
+    assert ev.compare().requested_names == {"precision": "PPV"}
     assert ev.compare().primary == "precision"
 
 
@@ -148,17 +150,21 @@ def test_words_of_the_field_are_shown_and_spellings_of_tools_are_not(text: str, 
 
 def test_the_prevalence_of_use_reaches_measures_that_are_named() -> None:
     truth, score = [0, 0, 0, 1, 0, 1, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-    made = cal.cutoffs(truth, score, at=[4], prevalence=0.1, measures=["PPV", "sensitivity"])
+    made = cal.threshold_table(
+        truth, score, at=[4], prevalence=0.1, measures=["PPV", "sensitivity"]
+    )
     [row] = made.rows()
     # Bayes' rule: sensitivity 1, a false positive rate of 1/4.
     assert row["PPV@prevalence=0.1"] == pytest.approx(0.1 / (0.1 + 0.9 / 4))
     assert row["sensitivity"] == 1
     with pytest.raises(cal.InputError, match=r"prevalence is 1\.5, expected a share"):
-        cal.cutoffs(truth, score, at=[4], prevalence=1.5, measures=["LR+"])
+        cal.threshold_table(truth, score, at=[4], prevalence=1.5, measures=["LR+"])
 
 
 def test_what_has_no_value_is_said_to_have_none() -> None:
-    made = cal.cutoffs([0, 0, 1, 1], [0.1, 0.4, 0.5, 0.8], at=[0.5], measures=["LR+", "PPV"])
+    made = cal.threshold_table(
+        [0, 0, 1, 1], [0.1, 0.4, 0.5, 0.8], at=[0.5], measures=["LR+", "PPV"]
+    )
     (row,) = [line for line in str(made).splitlines() if line.startswith("0.5")]
     assert row.split()[2] == "undefined"
     assert "undefined" in made.to_markdown()

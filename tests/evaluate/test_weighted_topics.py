@@ -77,7 +77,7 @@ def test_means_and_their_errors() -> None:
         x, w = per_topic(ev, "b", measure)
         found, n = ev["b", measure], kish(w)
         assert found.value == pytest.approx(DescrStatsW(x, w).mean, rel=1e-12)
-        assert (found.n, found.of) == (28 if measure == "AP" else 29, 29)
+        assert (found.n, found.n_total) == (28 if measure == "AP" else 29, 29)
         assert found.undefined == ({"no_relevant": 1} if measure == "AP" else {})
         assert found.standard_error == pytest.approx(error(x, w), rel=1e-12)
         half = stats.t(n - 1).ppf(0.975) * error(x, w)
@@ -289,7 +289,9 @@ def test_shares_with_weights() -> None:
     found = cal.from_values({"a": a, "b": b}, measure="Success@5", weight=w).compare(baseline="b")
     d, n = a - b, round(kish(w))
     mean = float(np.average(d, weights=w))
-    bayes = bayesian_bootstrap.AugmentedMean.of(d, (max(-1, mean - 1), min(1, mean + 1)), weight=w)
+    bayes = bayesian_bootstrap.AugmentedMean.from_values(
+        d, (max(-1, mean - 1), min(1, mean + 1)), weight=w
+    )
     assert bayes is not None
     low, high = bayes.quantiles(np.array([0.025, 0.975]))
     half = stats.t.ppf(0.975, n - 1) * error(d, w)
@@ -355,7 +357,9 @@ def test_differences_of_geometric_means_by_the_weighted_bayesian_bootstrap() -> 
     values = means[0] - means[1] + moved[0] - moved[1]
     value = means[0] - means[1]
     far = np.abs(values - value).max() * (1 + 2 / np.count_nonzero(values))
-    bayes = bayesian_bootstrap.AugmentedMean.of(values, (value - far, value + far), weight=w)
+    bayes = bayesian_bootstrap.AugmentedMean.from_values(
+        values, (value - far, value + far), weight=w
+    )
     assert bayes is not None
     low, high = np.clip(bayes.quantiles(np.array([0.025, 0.975])), -1, 1)
     found = ev.compare(baseline="b", interval="bayesian", adjust="none")["a", "b", "gm-AP"]
@@ -389,7 +393,7 @@ def test_pooled_topics_are_swapped_with_their_weights() -> None:
         apart.append(of[0, 0] / of[0, 1] - of[1, 0] / of[1, 1])
     found = ev.compare(baseline="b", test="randomisation")["a", "b", "micro-SetP"]
     assert found.value == pytest.approx(apart[0], rel=1e-12)
-    assert found.no_interval == "no_interval_of_test"
+    assert found.interval_reason == "no_interval_of_test"
     assert found.test == "paired randomisation, exact"
     assert found.p == np.mean(np.abs(apart) >= abs(apart[0]) * (1 - 1e-9))
 
@@ -411,7 +415,7 @@ def test_tukey_by_all_deals() -> None:
 
 def test_friedman_and_anova_are_left_out_and_said_to_be() -> None:
     made = of_cube().compare()
-    assert len(made.overall) == 0
+    assert len(made.omnibus) == 0
     said = "Friedman's test and the analysis of variance count all topics alike, and are left out."
     assert said in made.notes
     assert said in of_cube().notes
@@ -458,7 +462,7 @@ def test_slices_are_weighted() -> None:
                 if (s.slice, s.estimate.system, s.estimate.measure) == (name, system, measure)
             ]
             assert row.estimate.value == pytest.approx(means[name], rel=1e-12)
-        apart = row.to_rest
+        apart = row.vs_rest
         assert apart.value == pytest.approx(means["even"] - means["odd"], abs=1e-12)
 
 
@@ -485,7 +489,7 @@ def test_slices_of_many_topics_have_welchs_test_of_kishs_numbers() -> None:
     )
     se = np.hypot(of_a, of_b)
     degrees = se**4 / (of_a**4 / (n - 1) + of_b**4 / (m - 1))
-    apart = ev.slices["half", "odd", "RR"].to_rest
+    apart = ev.slices["half", "odd", "RR"].vs_rest
     assert apart.p == pytest.approx(2 * stats.t(degrees).sf(abs(a - b) / se), abs=1e-9)
 
 
@@ -504,17 +508,17 @@ def test_what_judging_could_change_is_weighted() -> None:
     run = {"x": {"a": 2.0, "n": 1.0}, "y": {"n": 2.0, "a": 1.0}, "z": {"b": 1.0}, "u": {"n": 1.0}}
     weight = {"x": 1, "y": 5, "z": 2, "u": 3}
     ev = cal.retrieval(
-        qrels, run, measures=["P@1", "R@1"], weight=weight, incomplete=True, unfound=0
+        qrels, run, measures=["P@1", "R@1"], weight=weight, judgment_bounds=True, max_unretrieved=0
     )
     # P@1: the first of y and u are unjudged. R@1 of u is defined only if its one is relevant.
-    assert ev["P@1"].possible_low == pytest.approx(1 / 11)
-    assert ev["P@1"].possible_high == pytest.approx(9 / 11)
+    assert ev["P@1"].lower_bound == pytest.approx(1 / 11)
+    assert ev["P@1"].upper_bound == pytest.approx(9 / 11)
     ends = []
     for x, y, u in product((0, 1), (0, 1), (0, 1)):
         r = [1 / (1 + x), y / (1 + y), 0.0] + [1.0] * u
         ends.append(np.average(r, weights=[1, 5, 2] + [3] * u))
-    assert ev["R@1"].possible_low == pytest.approx(min(ends))
-    assert ev["R@1"].possible_high == pytest.approx(max(ends))
+    assert ev["R@1"].lower_bound == pytest.approx(min(ends))
+    assert ev["R@1"].upper_bound == pytest.approx(max(ends))
 
 
 def test_findings_know_weights() -> None:
@@ -529,8 +533,8 @@ def test_findings_know_weights() -> None:
     assert ev.per_unit is not None
     x = np.asarray(ev.per_unit.values["run"]["RR"])
     at = ev.per_unit.ids.index("q7")
-    assert said["topic-carries"].numbers["RR without it"] == pytest.approx(np.delete(x, at).mean())
-    assert said["few-topics"].numbers["effective topics"] == pytest.approx(59**2 / (39 + 400))
+    assert said["topic-carries"].values["RR without it"] == pytest.approx(np.delete(x, at).mean())
+    assert said["few-topics"].values["effective topics"] == pytest.approx(59**2 / (39 + 400))
 
 
 def test_means_without_each_topic() -> None:
@@ -546,7 +550,7 @@ def test_means_without_each_topic() -> None:
 
 def test_agreement_of_orders_refuses_weights() -> None:
     with pytest.raises(InputError, match="counts every topic once, and these are weighted"):
-        cal.order_agreement(evaluated(), "AP", "RR")
+        cal.system_rank_correlation(evaluated(), "AP", "RR")
 
 
 def test_a_pilot_of_weighted_topics_goes_by_its_error() -> None:

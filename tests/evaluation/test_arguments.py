@@ -80,7 +80,7 @@ def test_what_is_said(call: Callable[[], Any], message: str) -> None:
         (lambda: cal.measure("AUC")(TRUTH, P, sample_weight=P), "measure() has no sample_weight=; here it is weight="),
         (lambda: cal.classification(TRUTH, score=P, slice_by=P), "classification() has no slice_by=; here it is slices="),
         (lambda: cal.classification(TRUTH, score=P, cluster_by=P), "classification() has no cluster_by=; here it is cluster="),
-        (lambda: cal.retrieval({}, {}, n_boot=3), "retrieval() has no n_boot=; here it is resamples="),
+        (lambda: cal.retrieval({}, {}, n_boot=3), "retrieval() has no n_boot=; here it is n_resamples="),
         (lambda: cal.clustering(P), "clustering(): missing a required argument: 'labels'"),
     ],
 )  # fmt: skip
@@ -169,7 +169,9 @@ def test_rows_of_0_and_1_are_an_indicator_table() -> None:
 
 def test_sets_are_sets_whatever_they_hold() -> None:
     sets = [{0, 1}, {1, 0}]
-    assert cal.multilabel(sets, sets, measures=["Hamming-loss"], **QUICK)["Hamming-loss"].of == 2
+    assert (
+        cal.multilabel(sets, sets, measures=["Hamming-loss"], **QUICK)["Hamming-loss"].n_total == 2
+    )
     ragged = cal.multilabel([[0, 1], [1], [0]], [[0], [1], []], **QUICK)
     assert ragged.provenance["conventions"]["labels"] == ["0", "1"]
     assert ragged["Hamming-loss"].value == pytest.approx(1 / 3)

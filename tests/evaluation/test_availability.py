@@ -137,7 +137,7 @@ def table(times: Any = WHOLE) -> pa.Table:
 
 
 #: So that an evaluation takes no longer than it has to.
-QUICK: dict[str, Any] = {"curves": False, "resamples": 200}
+QUICK: dict[str, Any] = {"curves": False, "n_resamples": 200}
 
 
 def run(task: str, engine: str, *, times: Any = WHOLE, **changed: Any) -> Any:
@@ -367,10 +367,10 @@ def level(task: str, engine: str, base: Any) -> None:
     assert (lengths(run(task, engine, level=0.5))[there] < lengths(base)[there]).all()
 
 
-def resamples(task: str, engine: str, base: Any) -> None:
-    with pytest.raises(cal.InputError, match="resamples"):
-        run(task, engine, resamples=3)
-    drawn(task, engine, {"resamples": 200}, {"resamples": 300})
+def n_resamples(task: str, engine: str, base: Any) -> None:
+    with pytest.raises(cal.InputError, match="n_resamples"):
+        run(task, engine, n_resamples=3)
+    drawn(task, engine, {"n_resamples": 200}, {"n_resamples": 300})
 
 
 def seed(task: str, engine: str, base: Any) -> None:
@@ -378,7 +378,7 @@ def seed(task: str, engine: str, base: Any) -> None:
         with pytest.raises(cal.InputError, match="seed"):
             run(task, engine, seed=outside)
     run(task, engine, seed=2**63 - 1)
-    drawn(task, engine, {"resamples": 200, "seed": 1}, {"resamples": 200, "seed": 2})
+    drawn(task, engine, {"n_resamples": 200, "seed": 1}, {"n_resamples": 200, "seed": 2})
 
 
 def drawn(task: str, engine: str, one: dict[str, Any], other: dict[str, Any]) -> None:
@@ -425,7 +425,7 @@ CELLS = [
     for task in TASKS
     for option in OPTIONS
     for engine in ("memory", "stream")
-    if get_availability(TASKS[task], option, engine).said == "yes"
+    if get_availability(TASKS[task], option, engine).text == "yes"
 ]
 
 
@@ -452,7 +452,7 @@ def test_defaults_are_those_of_the_verb(task: str) -> None:
     told |= {
         a.name: a.choices[0] if a.choices else a.default
         for a in TASKS[task].arguments
-        if a.kind != "switch" and not a.many and a.name != "unfound"
+        if a.kind != "switch" and not a.many and a.name != "max_unretrieved"
     }
     assert told == {name: taken[name].default for name in told}
 
@@ -461,7 +461,7 @@ def test_defaults_are_those_of_the_verb(task: str) -> None:
 def test_every_option_of_the_table_is_taken_or_refused(task: str) -> None:
     for option in OPTIONS:
         taken = option in TASKS[task].takes
-        assert taken == (get_availability(TASKS[task], option).said == "yes"), option
+        assert taken == (get_availability(TASKS[task], option).text == "yes"), option
         assert (unavailable_reason(task, option) is None) == taken
 
 
@@ -471,7 +471,7 @@ def test_every_option_of_the_table_is_taken_or_refused(task: str) -> None:
         (task, o)
         for task in TASKS
         for o in OPTIONS
-        if get_availability(TASKS[task], o).said != "yes"
+        if get_availability(TASKS[task], o).text != "yes"
     ],
 )
 def test_what_is_refused_says_why(task: str, option: str) -> None:
@@ -482,7 +482,7 @@ def test_what_is_refused_says_why(task: str, option: str) -> None:
     assert str(error.value) == f"{task}() has no {option}={why}"
     if option in ("data", "curves"):  # which no command has
         return
-    flag = {"cluster": "--cluster-by", "slices": "--slice"}.get(option, f"--{option}")
+    flag = {"cluster": "--cluster", "slices": "--slice"}.get(option, f"--{option}")
     files = ["q", "r"] if task == "retrieval" else ["t"]
     done = CliRunner().invoke(cli, [task, *files, flag, "x"])
     assert done.exit_code == 2
@@ -496,7 +496,7 @@ def test_what_is_refused_says_why(task: str, option: str) -> None:
         for task in TASKS
         for option in OPTIONS
         if option in TASKS[task].takes and "stream" in TASKS[task].engines
-        if get_availability(TASKS[task], option, "stream").said == "no"
+        if get_availability(TASKS[task], option, "stream").text == "no"
     ],
 )
 def test_what_takes_all_rows_says_why(task: str, option: str) -> None:

@@ -28,7 +28,7 @@ LATENCY = {
     for name, middle in (("small", 1.0), ("large", 3.0), ("old", 2.0))
 }
 PRICE = {"small": 1.0, "large": 4.0, "old": 4.0}
-FEW: dict[str, Any] = {"resamples": 200, "curves": False, "measures": ["accuracy"]}
+FEW: dict[str, Any] = {"n_resamples": 200, "curves": False, "measures": ["accuracy"]}
 
 
 def evaluated(**more: Any) -> cal.Evaluation:
@@ -81,8 +81,8 @@ def test_quantiles_of_few_rows_say_why_they_have_no_interval() -> None:
     said = {name: column[:40] for name, column in SAID.items()}
     ev = cal.classification(TRUTH[:40], said, cost={"ms": few}, **FEW)
     assert ev.costs is not None
-    assert ev.costs["old", "cost-p95[ms]"].no_interval == "too_few_for_quantile"
-    assert ev.costs["old", "cost-median[ms]"].no_interval is None
+    assert ev.costs["old", "cost-p95[ms]"].interval_reason == "too_few_for_quantile"
+    assert ev.costs["old", "cost-median[ms]"].interval_reason is None
     of = ev.costs.comparison
     assert of is not None
     assert np.isnan(of["old", "small", "cost-p95[ms]"].p)
@@ -174,9 +174,9 @@ def test_the_front_is_that_of_brute_force(seed: int) -> None:
     lower = seed % 2 == 1
     ev = cal.from_values(
         values, measure="m", lower_is_better=["m"] if lower else (), cost={"price": price},
-        resamples=100,
+        n_resamples=100,
     )  # fmt: skip
-    [front] = ev.fronts
+    [front] = ev.pareto_fronts
     sign = -1 if lower else 1
     points = {n: (sign * float(np.mean(v)), price[n]) for n, v in values.items()}
     assert set(front.systems) == brute(points)
@@ -191,16 +191,18 @@ def test_the_front_is_that_of_brute_force(seed: int) -> None:
 
 
 def test_surely_asks_for_both() -> None:
-    by_cost = {front.cost_measure: front for front in evaluated().fronts}
+    by_cost = {front.cost_measure: front for front in evaluated().pareto_fronts}
     ms, price = by_cost["cost-mean[ms]"], by_cost["cost-total[price]"]
     assert ms.systems == ("small", "large")
     assert ms["old"].dominated_by == ("small",)
     # Better by both: the p-values of both comparisons are below 5%, or not.
     ev = evaluated()
     p = ev.comparison["old", "small", "accuracy"].p_adjusted  # type: ignore[index]
-    assert (ms["old"].surely == ("small",)) == (p <= 0.05)
-    assert price["old"].surely[-1:] == ("large",)  # of equal price, and surely more often right
-    assert ms["large"].surely == ms["small"].surely == ()
+    assert (ms["old"].significantly_dominated_by == ("small",)) == (p <= 0.05)
+    assert price["old"].significantly_dominated_by[-1:] == (
+        "large",
+    )  # of equal price, and surely more often right
+    assert ms["large"].significantly_dominated_by == ms["small"].significantly_dominated_by == ()
 
 
 # --- Input ----------------------------------------------------------------------------------------
@@ -265,7 +267,7 @@ def test_topics_by_dicts_files_and_tables_are_one(tmp_path: Path) -> None:
         ({name: list(of.values()) for name, of in ms.items()}, {}),
         ({name: f"ms {name}" for name in RUNS}, {"topic_table": table}),
     ):
-        ev = cal.retrieval(QRELS, RUNS, measures=["AP"], cost={"ms": cost}, resamples=100, **more)
+        ev = cal.retrieval(QRELS, RUNS, measures=["AP"], cost={"ms": cost}, n_resamples=100, **more)
         assert ev.costs is not None
         # (The last digit of a sum hangs on where its numbers lie in memory.)
         numbers = ((e, pytest.approx((e.value, e.low), rel=1e-12, nan_ok=True)) for e in ev.costs)
@@ -301,7 +303,7 @@ def test_groups_have_one_cost_each() -> None:
     group, grade = np.repeat(np.arange(10), 4), np.tile([0, 1, 2, 0], 10)
     ms = np.repeat(RANDOM.random(10), 4)
     score = RANDOM.random(40)
-    ev = cal.ranking(group, grade, score, cost={"ms": ms}, measures=["P@1"], resamples=100)
+    ev = cal.ranking(group, grade, score, cost={"ms": ms}, measures=["P@1"], n_resamples=100)
     assert ev.costs is not None
     assert ev.costs["cost-mean[ms]"].value == pytest.approx(ms.mean())
     assert (ev.costs["cost-mean[ms]"].n, ev.costs["cost-mean[ms]"].unit) == (10, "groups")
@@ -314,13 +316,15 @@ def test_other_verbs_take_costs_too() -> None:
     several = {"a": number, "b": number + 1}
     ms = {"a": LATENCY["small"], "b": LATENCY["old"]}
     made = [
-        cal.regression(number, several, cost={"ms": ms}, resamples=100),
-        cal.clustering(None, {"a": TRUTH, "b": SAID["old"]}, TRUTH, cost={"ms": ms}, resamples=100),
+        cal.regression(number, several, cost={"ms": ms}, n_resamples=100),
+        cal.clustering(
+            None, {"a": TRUTH, "b": SAID["old"]}, TRUTH, cost={"ms": ms}, n_resamples=100
+        ),
         cal.multilabel(
             [{"x"} if y else set() for y in TRUTH],
             {n: [{"x"} if y else set() for y in SAID["old"]] for n in "ab"},
             cost={"ms": ms},
-            resamples=100,
+            n_resamples=100,
         ),
     ]
     for ev in made:
@@ -343,7 +347,12 @@ def test_a_front_is_in_every_form(tmp_path: Path) -> None:
     again = cal.from_json(ev.to_json())
     assert again.to_json() == ev.to_json()
     assert [row["measure"] for row in ev.rows()].count("cost-p95[ms]") == 3
-    assert ev.fronts[0].to_csv().splitlines()[0].startswith("system,measure,cost_measure,quality")
+    assert (
+        ev.pareto_fronts[0]
+        .to_csv()
+        .splitlines()[0]
+        .startswith("system,measure,cost_measure,quality")
+    )
 
 
 def test_a_wide_range_of_costs_is_drawn_by_its_logarithm() -> None:
@@ -365,7 +374,7 @@ def test_the_command(tmp_path: Path) -> None:
     of = ",".join(f"{name}:ms_{name}" for name in SAID)
     price = ",".join(f"{name}:{price}" for name, price in PRICE.items())
     options = ["--cost", f"ms={of}", "--cost", f"price={price}", "--format", "json"]
-    done = CliRunner().invoke(cli, [*asked, *options, "--resamples", "200"])
+    done = CliRunner().invoke(cli, [*asked, *options, "--n-resamples", "200"])
     assert done.exit_code == 0, done.output
     made = cal.from_json(done.stdout)
     assert made.fronts[0].systems == ("small", "large")

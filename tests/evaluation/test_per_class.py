@@ -59,7 +59,7 @@ def test_the_intervals_are_those_of_the_measures_by_name() -> None:
     weight = np.random.default_rng(0).random(150) + 0.5
     measures = [f"{name}[bee]" for name in (*OF_COUNTS, "AUC", "AP")]
     ev = cal.classification(
-        truth, probability={"x": p}, measures=measures, weight=weight, resamples=200
+        truth, probability={"x": p}, measures=measures, weight=weight, n_resamples=200
     )
     table = ev.per_class("x")
     for name in (*OF_COUNTS, "AUC", "AP"):
@@ -83,9 +83,9 @@ def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPa
 
 def test_of_many_rows_nothing_is_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, p = rows()
-    of_few = cal.classification(truth, probability=p, resamples=200, curves=False).per_class()
+    of_few = cal.classification(truth, probability=p, n_resamples=200, curves=False).per_class()
     monkeypatch.setattr(per_class, "MOST_RESAMPLED", 1)
-    of_many = cal.classification(truth, probability=p, resamples=200, curves=False).per_class()
+    of_many = cal.classification(truth, probability=p, n_resamples=200, curves=False).per_class()
     assert of_few.values["AP"].tolist() == of_many.values["AP"].tolist()
     assert of_few.low["AP"].tolist() != of_many.low["AP"].tolist()
     assert of_few.low["recall"].tolist() == of_many.low["recall"].tolist()

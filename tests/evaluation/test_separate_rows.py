@@ -102,7 +102,7 @@ def _doors(tmp_path: Path) -> dict[str, dict[str, Any]]:
     result = tmp_path / "result.json"
     result.write_text(saved.to_json(details=True))
     kept, records = tmp_path / "kept.json", tmp_path / "records.json"
-    kept.write_text(cal.keep(saved).to_json())
+    kept.write_text(cal.keep_predictions(saved).to_json())
     records.write_text(json.dumps(table.to_dict("records")))
     return {
         "lists": {"confusion": CANCER, "rows": "predicted", "labels": ["yes", "no"]},
@@ -384,7 +384,7 @@ def test_named_tests_of_independent_samples() -> None:
         made = ev.compare(baseline="A", test=test, margin=0.2)
         assert {d.test for d in made} == {f"{test}, independent samples"}
         apart = {d.system: d for d in made}
-        assert apart["D"].p_not_inferior < 0.05 < apart["B"].p_not_inferior
+        assert apart["D"].p_noninferiority < 0.05 < apart["B"].p_noninferiority
     with pytest.raises(cal.InputError, match="independent samples have 'auto', 'bootstrap' and"):
         ev.compare(test="mcnemar")
 
@@ -416,7 +416,7 @@ def test_several_classes_side_by_side() -> None:
 def test_what_needs_rows_in_common_says_so() -> None:
     ev = four(measures=["accuracy"])
     with pytest.raises(cal.InputError, match="confusion matrices have no rows in common"):
-        cal.best_of(ev)
+        cal.best_system(ev)
 
 
 # --- Another day ----------------------------------------------------------------------------------
@@ -431,7 +431,7 @@ def test_matrices_are_kept_and_compared_with_later_ones(
     of: dict[str, Any] = {"labels": CLASSES} if several_classes else TWO
     of = {**of, "rows": "predicted", "measures": ["accuracy"]}
     path = tmp_path / "old.json"
-    path.write_text(cal.keep(cal.classification(confusion=old, **of)).to_json())
+    path.write_text(cal.keep_predictions(cal.classification(confusion=old, **of)).to_json())
     ev = cal.classification(confusion=new, baseline=path, **of)
     assert ev.systems == ("system", "old")
     at_once = cal.classification(confusion={"old": old, "new": new}, **of)
@@ -447,9 +447,9 @@ def test_matrices_are_kept_and_compared_with_later_ones(
 
 def test_kept_matrices_are_no_rows(tmp_path: Path) -> None:
     matrix, rows = tmp_path / "matrix.json", tmp_path / "rows.json"
-    matrix.write_text(cal.keep(four(measures=["accuracy"])).to_json())
+    matrix.write_text(cal.keep_predictions(four(measures=["accuracy"])).to_json())
     of_rows = cal.classification([0, 1, 1], [0, 1, 0], measures=["accuracy"])
-    rows.write_text(cal.keep(of_rows).to_json())
+    rows.write_text(cal.keep_predictions(of_rows).to_json())
     with pytest.raises(cal.InputError, match="keeps confusion matrices, which have no rows"):
         cal.classification([0, 1, 1], [0, 1, 0], baseline=f"{matrix}:A")
     with pytest.raises(cal.InputError, match="keeps rows, and here is a confusion matrix"):

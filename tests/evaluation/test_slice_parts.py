@@ -113,16 +113,16 @@ def test_the_rest_is_as_if_measured_by_its_rows(task: str, kind: str) -> None:
     d = columns()
     parts, measures = rests(task, d, weight=weights(d, kind))
     for k in range(len(parts)):
-        rest = parts.rest(k)
+        rest = parts.complement(k)
         assert rest is not None
-        alone = parts.system.taken(parts.cut.codes != k)
+        alone = parts.system.take_rows(parts.cut.codes != k)
         for measure in measures:
-            ours, theirs = rest.reading(measure), estimate_measure(alone, measure)
+            ours, theirs = rest.point_estimate(measure), estimate_measure(alone, measure)
             assert ours.value == pytest.approx(theirs.value, rel=1e-11, abs=1e-12, nan_ok=True)
-            of = ours.n if ours.of is None else ours.of
-            assert (of, dict(ours.undefined)) == (theirs.of, dict(theirs.undefined))
+            of = ours.n if ours.n_total is None else ours.n_total
+            assert (of, dict(ours.undefined)) == (theirs.n_total, dict(theirs.undefined))
             if measure.definition.interval == "recalibration" and theirs.undefined == {}:
-                error = ours.found_error
+                error = ours.standard_error
                 assert isinstance(error, StandardError)
                 width = 2 * normal_quantile(0.95) * error.se
                 assert width == pytest.approx(theirs.high - theirs.low, rel=1e-9)
@@ -136,8 +136,8 @@ def test_the_table_of_the_rest_is_that_of_its_rows(kind: str) -> None:
         parts, measures = rests("two classes", own, weight=weights(d, kind))
         auc = measures[0]
         for k in range(len(parts)):
-            theirs = parts.system.taken(parts.cut.codes != k).statistic(auc)
-            rest = parts.rest(k)
+            theirs = parts.system.take_rows(parts.cut.codes != k).statistic(auc)
+            rest = parts.complement(k)
             assert rest is not None
             ours = rest.statistic(auc)
             for name in (
@@ -159,7 +159,7 @@ def test_one_slice_of_the_others_being_separated_does_not_hide_that_all_are() ->
         d, measures=["calibration-slope"], slices={"slice": d["slice"]}, interval="analytic"
     )
     assert ev.slices is not None
-    row = ev.slices["slice", "a", "calibration-slope"].to_rest
+    row = ev.slices["slice", "a", "calibration-slope"].vs_rest
     assert np.isnan(row.value)
     assert set(row.undefined) == {"separated"}
     assert np.isfinite(ev.slices["slice", "a", "calibration-slope"].estimate.value)
@@ -192,7 +192,7 @@ def test_only_the_rows_of_the_slices_are_taken_out(
     d = columns()
     measures = ["accuracy", "log-loss", "F1[1]", "AUC[2]"] if task == "three classes" else None
     measures = ["RMSE", "MAE"] if task == "numbers" else measures
-    TASKS[task](d, measures=measures, slices={"slice": d["slice"]}, resamples=100)
+    TASKS[task](d, measures=measures, slices={"slice": d["slice"]}, n_resamples=100)
     assert sum(taken) == ROWS
 
 
@@ -215,23 +215,23 @@ def test_scores_are_sorted_once_for_all_slices(monkeypatch: pytest.MonkeyPatch) 
     random = np.random.default_rng(1)
     d = {**columns(), "slice": np.char.add("s", (np.arange(ROWS) % 10).astype(str))}
     d["truth"] = random.random(ROWS) < 0.5
-    TASKS["two classes"](d, slices={"slice": d["slice"]}, resamples=100, measures=["AUC", "AP"])
+    TASKS["two classes"](d, slices={"slice": d["slice"]}, n_resamples=100, measures=["AUC", "AP"])
     assert sum(rows) == 3 * ROWS
     read = []
-    reading = BinaryOutput.reading
+    reading = BinaryOutput.point_estimate
 
     def once(self: BinaryOutput, measure: Measure) -> Any:
         read.append(len(self.labels.positive))
         return reading(self, measure)
 
     monkeypatch.setattr(BinaryOutput, "reading", once)
-    TASKS["two classes"](d, slices={"slice": d["slice"]}, resamples=100, measures=["AUC", "F1"])
+    TASKS["two classes"](d, slices={"slice": d["slice"]}, n_resamples=100, measures=["AUC", "F1"])
     assert sum(rows for rows in read if rows < ROWS) == 2 * ROWS
 
 
 def test_the_rest_of_the_only_slice_is_nothing() -> None:
     d = columns()
     parts, _ = rests("two classes", {**d, "slice": np.full(ROWS, "a")})
-    assert parts.rest(0) is None
-    assert isinstance(rests("labels", d)[0].rest(0), Complement)
+    assert parts.complement(0) is None
+    assert isinstance(rests("labels", d)[0].complement(0), Complement)
     assert isinstance(rests("labels", d)[0].system, MultilabelOutput)

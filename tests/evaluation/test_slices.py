@@ -87,8 +87,8 @@ def test_a_slice_is_the_evaluation_of_its_rows(weighted: bool, clustered: bool) 
         for measure in MEASURES:
             row = found["site", place, measure]
             assert row.estimate.value == pytest.approx(alone[measure].value, abs=1e-12)
-            assert row.estimate.of == len(own["truth"])
-            assert row.to_rest.n == ROWS - len(own["truth"])
+            assert row.estimate.n_total == len(own["truth"])
+            assert row.vs_rest.n == ROWS - len(own["truth"])
             if not clustered:  # whose clusters are drawn by their numbers among all of them
                 assert (row.estimate.low, row.estimate.high) == pytest.approx(
                     (alone[measure].low, alone[measure].high), abs=1e-12
@@ -102,7 +102,7 @@ def test_differences_to_the_rest_hold_together(interval: str, clustered: bool) -
     found = sliced(d, interval=interval, cluster=d["user"] if clustered else None)
     for row in found:
         rest = evaluated(rows_of(d, d["site"] != row.slice), interval="none")
-        apart = row.to_rest
+        apart = row.vs_rest
         assert apart.value == pytest.approx(
             row.estimate.value - rest[row.estimate.measure].value, abs=1e-12
         )
@@ -110,7 +110,7 @@ def test_differences_to_the_rest_hold_together(interval: str, clustered: bool) -
             assert apart.low < apart.value < apart.high
         else:
             assert interval == "analytic"
-            assert apart.no_interval == "no_analytic_interval"
+            assert apart.interval_reason == "no_analytic_interval"
         assert math.isnan(apart.p) == (apart.test == "none")
 
 
@@ -138,15 +138,15 @@ def test_shares_are_newcombes_and_the_score_test() -> None:
     inside = d["site"] == "Oslo"
     table = [[int((right & part).sum()), int((~right & part).sum())] for part in (inside, ~inside)]
     expected = stats.chi2_contingency(table, correction=False)
-    assert row.to_rest.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert row.vs_rest.p == pytest.approx(expected.pvalue, rel=1e-9)
     limits = [
         stats.binomtest(hits, hits + misses).proportion_ci(method="wilson")
         for hits, misses in table
     ]
     p = [hits / (hits + misses) for hits, misses in table]
     low = p[0] - p[1] - math.hypot(p[0] - limits[0].low, limits[1].high - p[1])
-    assert row.to_rest.low == pytest.approx(low, abs=1e-12)
-    assert row.to_rest.method == "Newcombe"
+    assert row.vs_rest.low == pytest.approx(low, abs=1e-12)
+    assert row.vs_rest.method == "Newcombe"
 
 
 def test_shares_of_few_rows_are_tested_exactly() -> None:
@@ -157,7 +157,7 @@ def test_shares_of_few_rows_are_tested_exactly() -> None:
         curves=False, positive=1,
     )  # fmt: skip
     assert ev.slices is not None
-    apart = ev.slices["site", "a", "recall"].to_rest
+    apart = ev.slices["site", "a", "recall"].vs_rest
     assert apart.p == pytest.approx(stats.fisher_exact([[0, 3], [49, 0]]).pvalue)
     assert apart.p == pytest.approx(4.5e-5, rel=0.01)
     assert apart.test == "Fisher, exact"
@@ -219,13 +219,13 @@ def test_losses_are_welchs() -> None:
     inside = d["site"] == "Oslo"
     expected = stats.ttest_ind(loss[inside], loss[~inside], equal_var=False)
     limits = expected.confidence_interval(0.95)
-    assert row.to_rest.p == pytest.approx(expected.pvalue, rel=1e-9)
-    assert (row.to_rest.low, row.to_rest.high) == pytest.approx(tuple(limits), rel=1e-9)
+    assert row.vs_rest.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert (row.vs_rest.low, row.vs_rest.high) == pytest.approx(tuple(limits), rel=1e-9)
 
 
 def test_aucs_are_two_independent_delongs() -> None:
     d = many()
-    row = sliced(d)["site", "Oslo", "AUC"].to_rest
+    row = sliced(d)["site", "Oslo", "AUC"].vs_rest
     inside = d["site"] == "Oslo"
     tables = [
         ScoreTable.from_rows(d["truth"][part], d["probability"][part]) for part in (inside, ~inside)
@@ -241,18 +241,18 @@ def test_an_auc_of_one_differs_by_its_own_limits() -> None:
     d["probability"] = np.where(inside, d["truth"] * 0.8 + 0.1, d["probability"])
     row = sliced(d)["site", "Bern", "AUC"]
     assert row.estimate.value == 1
-    assert row.to_rest.method == row.to_rest.test == "MOVER"
-    assert 0 < row.to_rest.p < 0.05
-    assert row.to_rest.low > 0
+    assert row.vs_rest.method == row.vs_rest.test == "MOVER"
+    assert 0 < row.vs_rest.p < 0.05
+    assert row.vs_rest.low > 0
     # At the level that p belongs to, the interval reaches 0.
-    there = sliced(d, level=1 - row.to_rest.p, measures="AUC")["site", "Bern", "AUC"].to_rest
+    there = sliced(d, level=1 - row.vs_rest.p, measures="AUC")["site", "Bern", "AUC"].vs_rest
     assert there.low == pytest.approx(0, abs=1e-6)
 
 
 def test_bootstraps_of_slice_and_rest_are_independent() -> None:
     """The bootstrap's interval of a share is that of the binomials' difference."""
     d = data()
-    row = sliced(d, interval="bootstrap")["site", "Rome", "accuracy"].to_rest
+    row = sliced(d, interval="bootstrap")["site", "Rome", "accuracy"].vs_rest
     right = (d["probability"] >= 0.5) == d["truth"]
     inside = d["site"] == "Rome"
     se = math.hypot(*(right[part].std() / math.sqrt(part.sum()) for part in (inside, ~inside)))
@@ -267,8 +267,8 @@ def test_clusters_in_both_parts_are_drawn_together() -> None:
     ev = evaluated(twice, cluster=np.tile(np.arange(150), 2), slices={"half": half})
     assert ev.slices is not None
     for row in ev.slices:
-        assert row.to_rest.value == 0
-        assert row.to_rest.no_interval == "no_spread"
+        assert row.vs_rest.value == 0
+        assert row.vs_rest.interval_reason == "no_spread"
 
 
 def brute_holm(p: list[float]) -> list[float]:
@@ -284,7 +284,7 @@ def test_p_values_are_holms_over_the_slices_of_each_measure() -> None:
     d = data()
     found = sliced(d, slices={"site": d["site"], "age": d["age"]})
     for measure in MEASURES:
-        rows = [row.to_rest for row in found if row.estimate.measure == measure]
+        rows = [row.vs_rest for row in found if row.estimate.measure == measure]
         assert len(rows) == 7
         expected = brute_holm([row.p for row in rows])
         assert [row.p_adjusted for row in rows] == pytest.approx(expected, rel=1e-12)
@@ -294,7 +294,7 @@ def test_two_slices_ask_one_question() -> None:
     d = data()
     found = sliced(d, slices={"sex": d["sex"]})
     for measure in MEASURES:
-        f, m = (found["sex", name, measure].to_rest for name in ("f", "m"))
+        f, m = (found["sex", name, measure].vs_rest for name in ("f", "m"))
         assert f.p == f.p_adjusted == m.p == m.p_adjusted
         assert (f.value, f.low, f.high) == (-m.value, -m.high, -m.low)
         assert (f.n, m.n) == ((d["sex"] == "m").sum(), (d["sex"] == "f").sum())
@@ -307,10 +307,10 @@ def test_no_difference_is_found_where_there_is_none() -> None:
         random = np.random.default_rng(seed)
         d = data(seed)
         d["site"] = random.choice(["a", "b", "c", "d"], ROWS)
-        rows = sliced(d, measures=["AUC", "accuracy", "Brier"], resamples=200)
+        rows = sliced(d, measures=["AUC", "accuracy", "Brier"], n_resamples=200)
         found.append(
             [
-                any(r.to_rest.p_adjusted <= 0.05 for r in rows if r.estimate.measure == measure)
+                any(r.vs_rest.p_adjusted <= 0.05 for r in rows if r.estimate.measure == measure)
                 for measure in ("AUC", "accuracy", "Brier")
             ]
         )
@@ -330,7 +330,7 @@ def test_precision_recall_areas_vary_as_their_bootstrap_does(measure: str) -> No
     options: dict[str, Any] = {"measures": measure, "curves": False}
     ev = cal.classification(truth, score=score, slices={"site": site}, **options)
     assert ev.slices is not None
-    apart = ev.slices["site", "a", measure].to_rest
+    apart = ev.slices["site", "a", measure].vs_rest
     assert apart.method == apart.test == "MOVER"
     parts = site == "a", site != "a"
 
@@ -350,7 +350,7 @@ def test_precision_recall_areas_vary_as_their_bootstrap_does(measure: str) -> No
         truth, score=score, slices={"site": site}, level=1 - apart.p, **options
     ).slices
     assert there is not None
-    at = there["site", "a", measure].to_rest
+    at = there["site", "a", measure].vs_rest
     assert min(abs(at.low), abs(at.high)) == pytest.approx(0, abs=1e-6)
 
 
@@ -358,7 +358,7 @@ def test_few_positives_leave_boyds_limits() -> None:
     d = rows_of(data(), slice(0, 60))
     inside = d["site"] == "Oslo"
     assert max((d["truth"] & part).sum() for part in (inside, ~inside)) < 30
-    row = sliced(d, measures=["AP"])["site", "Oslo", "AP"].to_rest
+    row = sliced(d, measures=["AP"])["site", "Oslo", "AP"].vs_rest
     areas, limits = [], []
     for part in (inside, ~inside):
         a = metrics.average_precision_score(d["truth"][part], d["probability"][part])
@@ -374,7 +374,7 @@ def test_few_positives_leave_boyds_limits() -> None:
 
 def test_functions_of_a_mean_differ_by_the_delta_method() -> None:
     d = many()
-    row = sliced(d, measures=["perplexity"])["site", "Oslo", "perplexity"].to_rest
+    row = sliced(d, measures=["perplexity"])["site", "Oslo", "perplexity"].vs_rest
     p, inside = d["probability"], d["site"] == "Oslo"
     loss = -np.log(np.where(d["truth"], p, 1 - p))
     parts = loss[inside], loss[~inside]
@@ -395,8 +395,8 @@ def test_the_usual_measures_need_no_bootstrap_of_rows(monkeypatch: pytest.Monkey
     monkeypatch.setattr(ScoreReplicates, "of", refused)
     for row in sliced(many(), measures=None):
         assert row.estimate.has_interval
-        assert row.to_rest.has_interval
-        assert math.isfinite(row.to_rest.p)
+        assert row.vs_rest.has_interval
+        assert math.isfinite(row.vs_rest.p)
 
 
 # ------------------------------------------------------------------------------------ clusters
@@ -405,7 +405,7 @@ def test_the_usual_measures_need_no_bootstrap_of_rows(monkeypatch: pytest.Monkey
 def test_rows_that_are_their_own_clusters_are_no_clusters() -> None:
     d = data()
     with_clusters, without = (
-        sliced(d, cluster=cluster, measures=["Brier"])["site", "Oslo", "Brier"].to_rest
+        sliced(d, cluster=cluster, measures=["Brier"])["site", "Oslo", "Brier"].vs_rest
         for cluster in (np.arange(ROWS), None)
     )
     assert with_clusters == without
@@ -415,7 +415,7 @@ def test_clusters_of_one_part_are_welchs() -> None:
     """Every row twice, as a cluster."""
     d = {name: np.repeat(column, 2) for name, column in data().items()}
     users = np.arange(2 * ROWS) // 2
-    row = sliced(d, cluster=users, measures=["Brier"])["site", "Oslo", "Brier"].to_rest
+    row = sliced(d, cluster=users, measures=["Brier"])["site", "Oslo", "Brier"].vs_rest
     loss, inside = np.square(d["probability"] - d["truth"])[::2], d["site"][::2] == "Oslo"
     expected = stats.ttest_ind(loss[inside], loss[~inside], equal_var=False)
     assert row.p == pytest.approx(expected.pvalue, rel=1e-9)
@@ -431,7 +431,7 @@ def test_clusters_in_both_parts_vary_together() -> None:
     half[::10], half[1::10] = "a", "b"
     found = evaluated(d, cluster=user, slices={"half": half}, measures=["Brier"]).slices
     assert found is not None
-    row = found["half", "a", "Brier"].to_rest
+    row = found["half", "a", "Brier"].vs_rest
     loss = np.square(d["probability"] - d["truth"])
     fit = sm.OLS(loss, sm.add_constant((half == "a").astype(float))).fit(
         cov_type="cluster", cov_kwds={"groups": user, "use_correction": False}
@@ -456,11 +456,11 @@ def test_no_difference_is_found_among_clusters_where_there_is_none(shared: bool)
         site = random.choice(list("abc"), 500) if shared else random.choice(list("abc"), 100)[user]
         rows = cal.classification(
             truth, probability=p, cluster=user, slices={"site": site}, measures=names,
-            curves=False, resamples=100, interval="analytic",
+            curves=False, n_resamples=100, interval="analytic",
         ).slices  # fmt: skip
         assert rows is not None
         found.append(
-            [any(r.to_rest.p_adjusted <= 0.05 for r in rows if r.estimate.measure == m)
+            [any(r.vs_rest.p_adjusted <= 0.05 for r in rows if r.estimate.measure == m)
              for m in names]
         )  # fmt: skip
     assert (np.mean(found, axis=0) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 70)).all()
@@ -468,10 +468,10 @@ def test_no_difference_is_found_among_clusters_where_there_is_none(shared: bool)
 
 @pytest.mark.parametrize("interval", ["auto", "analytic", "bootstrap", "none"])
 def test_one_cluster_of_all_rows_says_nothing_and_does_not_fall_over(interval: str) -> None:
-    for row in sliced(data(), cluster=np.zeros(ROWS), interval=interval, resamples=100):
+    for row in sliced(data(), cluster=np.zeros(ROWS), interval=interval, n_resamples=100):
         assert not row.estimate.has_interval
-        assert row.to_rest.has_interval == math.isfinite(row.to_rest.low)
-        assert row.to_rest.has_interval or row.to_rest.no_interval
+        assert row.vs_rest.has_interval == math.isfinite(row.vs_rest.low)
+        assert row.vs_rest.has_interval or row.vs_rest.interval_reason
 
 
 # ----------------------------------------------------------------------------------- thresholds
@@ -503,7 +503,7 @@ def test_numbers_are_cut_at_their_quartiles_and_say_so() -> None:
     q = np.quantile(d["age"], [0.25, 0.5, 0.75])
     edges = [float(f"{x:.6g}") for x in q]
     counts = np.histogram(d["age"], [-np.inf, *edges, np.inf])[0]
-    assert [row.estimate.of for row in ev.slices] == counts.tolist()
+    assert [row.estimate.n_total for row in ev.slices] == counts.tolist()
     assert ev.notes[-1].startswith("age is cut at its quartiles: ")
     assert ev.slices.all[0].slice == f"below {edges[0]:g}"
     assert ev.slices.all[-1].slice == f"{edges[2]:g} and above"
@@ -513,7 +513,7 @@ def test_numbers_are_cut_where_asked() -> None:
     d = data()
     ev = evaluated(d, slices={"age": d["age"]}, slice_bins={"age": [40, 65.5]}, measures="accuracy")
     assert ev.slices is not None
-    assert [(row.slice, row.estimate.of) for row in ev.slices] == [
+    assert [(row.slice, row.estimate.n_total) for row in ev.slices] == [
         ("below 40", (d["age"] < 40).sum()),
         ("40 to below 65.5", ((d["age"] >= 40) & (d["age"] < 65.5)).sum()),
         ("65.5 and above", (d["age"] >= 65.5).sum()),
@@ -539,8 +539,8 @@ def test_rows_without_a_value_are_a_slice(kind: Any, missing: str) -> None:
     found = sliced(d, slices={"site": kind(column)}, measures="accuracy", missing=missing)
     assert [row.slice for row in found] == ["Bern", "Oslo", "Rome", "missing"]
     row, own = found["site", "missing", "accuracy"], rows_of(d, slice(0, ROWS, 10))
-    assert row.estimate.of == ROWS // 10
-    assert row.to_rest.n == ROWS - ROWS // 10
+    assert row.estimate.n_total == ROWS // 10
+    assert row.vs_rest.n == ROWS - ROWS // 10
     assert row.estimate.value == pytest.approx(
         evaluated(own, measures="accuracy")["accuracy"].value
     )
@@ -577,7 +577,7 @@ def test_columns_are_crossed() -> None:
         f"{sex}, {site}" for sex in "fm" for site in ("Bern", "Oslo", "Rome")
     ]
     row = found["sex*site", "m, Oslo", "accuracy"]
-    assert row.estimate.of == ((d["sex"] == "m") & (d["site"] == "Oslo")).sum()
+    assert row.estimate.n_total == ((d["sex"] == "m") & (d["site"] == "Oslo")).sum()
 
 
 def test_slices_are_columns_of_a_table_by_name() -> None:
@@ -629,17 +629,17 @@ def test_a_slice_of_one_class_says_why_it_is_undefined() -> None:
     row = found["site", "Bern", "AUC"]
     assert math.isnan(row.estimate.value)
     assert row.estimate.undefined
-    assert row.to_rest.no_interval == "undefined_value"
-    assert math.isnan(row.to_rest.p_adjusted)
-    assert not math.isnan(found["site", "Oslo", "AUC"].to_rest.p_adjusted)
+    assert row.vs_rest.interval_reason == "undefined_value"
+    assert math.isnan(row.vs_rest.p_adjusted)
+    assert not math.isnan(found["site", "Oslo", "AUC"].vs_rest.p_adjusted)
 
 
 def test_one_slice_has_no_rest() -> None:
     d = data()
     row = sliced(d, slices={"all": ["same"] * ROWS})["all", "same", "AUC"]
     assert row.estimate.value == evaluated(d)["AUC"].value
-    assert row.to_rest.no_interval == "no_rest"
-    assert row.to_rest.n == 0
+    assert row.vs_rest.interval_reason == "no_rest"
+    assert row.vs_rest.n == 0
 
 
 def test_a_slice_of_a_row_or_without_weight_does_not_fall_over() -> None:
@@ -655,8 +655,8 @@ def test_a_slice_of_a_row_or_without_weight_does_not_fall_over() -> None:
 
 def test_no_interval_means_no_test() -> None:
     for row in sliced(data(), interval="none"):
-        assert row.to_rest.no_interval == "not_asked"
-        assert math.isnan(row.to_rest.p)
+        assert row.vs_rest.interval_reason == "not_asked"
+        assert math.isnan(row.vs_rest.p)
 
 
 def test_the_rows_order_changes_nothing() -> None:
@@ -669,8 +669,8 @@ def test_the_rows_order_changes_nothing() -> None:
         )
         assert [r.slice for r in a] == [r.slice for r in b]
         for one, other in zip(a, b, strict=True):
-            assert (one.to_rest.low, one.to_rest.high, one.to_rest.p) == pytest.approx(
-                (other.to_rest.low, other.to_rest.high, other.to_rest.p), rel=1e-6
+            assert (one.vs_rest.low, one.vs_rest.high, one.vs_rest.p) == pytest.approx(
+                (other.vs_rest.low, other.vs_rest.high, other.vs_rest.p), rel=1e-6
             )
 
 
@@ -691,8 +691,8 @@ def test_three_classes_are_sliced_too() -> None:
         for measure in names:
             row = ev.slices["site", place, measure]
             assert row.estimate.value == pytest.approx(alone[measure].value, abs=1e-12)
-            assert row.to_rest.has_interval
-    apart = ev.slices["site", "west", "recall[b]"].to_rest
+            assert row.vs_rest.has_interval
+    apart = ev.slices["site", "west", "recall[b]"].vs_rest
     hits = [
         [int(((predicted == "b") & part).sum()), int(((predicted != "b") & part).sum())]
         for part in ((truth == "b") & (site == "west"), (truth == "b") & (site != "west"))
@@ -735,7 +735,7 @@ def test_a_scarce_label_leaves_an_average_its_test(monkeypatch: pytest.MonkeyPat
     columns = [{name: of[:, k] for k, name in enumerate("xyz")} for of in (truth, said)]
     found = cal.multilabel(*columns, slices={"site": site}, **options).slices
     assert found is not None
-    row = found["site", "a", "macro-F1"].to_rest
+    row = found["site", "a", "macro-F1"].vs_rest
     assert row.method == "delta, two samples, but a rare label"
     parts = [
         cal.multilabel(
@@ -778,7 +778,7 @@ def test_measures_that_tell_slices_apart_come_first_where_there_is_no_room() -> 
     d["truth"] = d["truth"] & (np.arange(ROWS) % 2 == 0)
     ev = evaluated(d, slices=names, measures=["accuracy", "recall", "Brier", "AUC", "F1"])
     assert ev.slices is not None
-    told = {r.estimate.measure for r in ev.slices if r.to_rest.p_adjusted <= 0.05}
+    told = {r.estimate.measure for r in ev.slices if r.vs_rest.p_adjusted <= 0.05}
     second = next(m for m in ("recall", "Brier", "AUC", "F1") if m in told)
     assert second != "recall"
     groups, left_out = slice_groups(ev.slices, most=12 * 6)
@@ -814,21 +814,21 @@ def test_predicted_numbers_are_sliced_too(clustered: bool) -> None:
     loss, west = np.square(predicted - truth), site == "west"
     row = ev.slices["site", "west", "RMSE"]
     assert row.estimate.value == pytest.approx(math.sqrt(loss[west].mean()), rel=1e-12)
-    assert row.to_rest.low > 0
-    mean = ev.slices["site", "west", "MSE"].to_rest
+    assert row.vs_rest.low > 0
+    mean = ev.slices["site", "west", "MSE"].vs_rest
     expected = stats.ttest_ind(loss[west], loss[~west], equal_var=False)
     if clustered:
         fit = sm.OLS(loss, sm.add_constant(west.astype(float))).fit(
             cov_type="cluster", cov_kwds={"groups": user}
         )
-        assert mean.method == row.to_rest.method == "clustered, two samples"
+        assert mean.method == row.vs_rest.method == "clustered, two samples"
         assert mean.value == pytest.approx(fit.params[1], rel=1e-9)
         width = (mean.high - mean.value) / fit.bse[1]
         assert 1.95 < width < 1.05 * stats.t.ppf(0.975, 40)
     else:
         assert mean.p == pytest.approx(expected.pvalue, rel=1e-9)
-        assert row.to_rest.test == mean.test == "Welch t"
-    assert row.to_rest.p < 0.01
+        assert row.vs_rest.test == mean.test == "Welch t"
+    assert row.vs_rest.p < 0.01
 
 
 def test_coefficients_of_a_recalibration_differ_by_both_their_errors() -> None:
@@ -837,9 +837,9 @@ def test_coefficients_of_a_recalibration_differ_by_both_their_errors() -> None:
     rest = evaluated(rows_of(d, d["site"] != "Oslo"), measures=["calibration-slope"])
     z = stats.norm.ppf(0.975)
     errors = [(e.high - e.low) / 2 / z for e in (found.estimate, rest["calibration-slope"])]
-    assert found.to_rest.high - found.to_rest.value == pytest.approx(z * math.hypot(*errors))
-    expected = 2 * stats.norm.sf(abs(found.to_rest.value) / math.hypot(*errors))
-    assert found.to_rest.p == pytest.approx(expected, rel=1e-6)
+    assert found.vs_rest.high - found.vs_rest.value == pytest.approx(z * math.hypot(*errors))
+    expected = 2 * stats.norm.sf(abs(found.vs_rest.value) / math.hypot(*errors))
+    assert found.vs_rest.p == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_interval_of_limits_has_its_test() -> None:

@@ -87,9 +87,9 @@ def test_parts_are_the_whole_in_any_order(
         ]
         for a, b in zip(ours, whole, strict=True):
             assert a.value == pytest.approx(b.value, **near), a.measure
-            if not np.isnan(a.default):
-                assert a.default == pytest.approx(b.default, **near), a.measure
-            if a.no_interval == "one_pass":
+            if not np.isnan(a.no_skill):
+                assert a.no_skill == pytest.approx(b.no_skill, **near), a.measure
+            if a.interval_reason == "one_pass":
                 assert a.measure in ("R2", "Pearson")
                 continue
             assert a.method == b.method
@@ -127,9 +127,9 @@ def test_what_a_state_has_no_interval_of_says_so(table: pa.Table) -> None:
     part = evaluated("two", table, cluster="user")
     assert part["p", "AUC"].has_interval
     ours = cal.merge_states([part])
-    without = {e.measure for e in ours if e.no_interval == "no_analytic_interval"}
+    without = {e.measure for e in ours if e.interval_reason == "no_analytic_interval"}
     assert without == {"KS", "ECE"}
-    assert {e.no_interval for e in ours if e.measure not in without} == {"one_pass"}
+    assert {e.interval_reason for e in ours if e.measure not in without} == {"one_pass"}
     assert ours["p", "AUC"].value == part["p", "AUC"].value
 
 
@@ -153,10 +153,10 @@ def test_large_tables_of_scores_stay_within_the_memory(
     monkeypatch.setattr(module, "LEAST_SCORES", 300)
     merged = cal.merge_states(days, memory=1, measures=["AUC", "accuracy"])
     found = merged["q", "AUC"]
-    assert found.possible_low < whole < found.possible_high
+    assert found.lower_bound < whole < found.upper_bound
     cal.save_state(merged, tmp_path / "cells.state")
     again = cal.merge_states([tmp_path / "cells.state"], measures=["AUC"])["q", "AUC"]
-    assert (again.value, again.possible_low) == (found.value, found.possible_low)
+    assert (again.value, again.lower_bound) == (found.value, found.lower_bound)
 
 
 @pytest.mark.parametrize(

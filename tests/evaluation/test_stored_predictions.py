@@ -84,7 +84,7 @@ def same(first: Any, second: Any) -> None:
 def test_as_if_evaluated_together(what: str, tmp_path: Path) -> None:
     verb, old, new = VERBS[what]
     last = tmp_path / "last.json"
-    last.write_text(cal.keep(verb({"it": old})).to_json())
+    last.write_text(cal.keep_predictions(verb({"it": old})).to_json())
     found, together = verb({"new": new}, baseline=str(last)), verb({"new": new, "last": old})
     assert found.systems == together.systems
     for one, other in zip(found, together, strict=True):
@@ -96,7 +96,7 @@ def test_as_if_evaluated_together(what: str, tmp_path: Path) -> None:
     assert len(found.curves) == len(together.curves)
     # An evaluation that is at hand needs no file, and one of two is named.
     same(verb({"new": new}, baseline=verb({"it": old})).comparison, found.comparison)
-    last.write_text(cal.keep(together).to_json())
+    last.write_text(cal.keep_predictions(together).to_json())
     again = verb({"newer": new}, baseline=f"{last}:last")
     assert again.systems == ("newer", "last:last")
     with pytest.raises(cal.InputError, match=r"has the systems new, last; say which, as in .*:new"):
@@ -112,7 +112,7 @@ def test_rows_are_found_by_their_ids(tmp_path: Path) -> None:
     def verb(of: Any, system: str, **more: Any) -> cal.Evaluation:
         return cal.classification("y", probability={system: system}, data=of, id="id", **more)
 
-    last.write_text(cal.keep(verb(table, "old")).to_json())
+    last.write_text(cal.keep_predictions(verb(table, "old")).to_json())
     found = verb(mixed, "new", baseline=last).comparison
     both = {"new": mixed["new"], "last": mixed["old"]}
     together = cal.classification(mixed["y"], probability=both).compare("last")
@@ -127,7 +127,7 @@ def test_rows_are_found_by_their_ids(tmp_path: Path) -> None:
         verb(other_ids, "new", baseline=last)
     # What is left out for missing values was left out then as well.
     table["old"] = np.where(np.arange(N) == 7, np.nan, OLD)
-    last.write_text(cal.keep(verb(table, "old", missing="drop")).to_json())
+    last.write_text(cal.keep_predictions(verb(table, "old", missing="drop")).to_json())
     with pytest.raises(cal.InputError, match="not there, but here: 'r7'"):
         verb(mixed, "new", baseline=last)
 
@@ -136,18 +136,18 @@ def test_rows_of_weight_zero_are_no_rows() -> None:
     weight = np.arange(N) % 3
     table = {"id": [f"r{i}" for i in range(N)], "y": LINE, "old": LINE + OLD, "new": LINE + NEW}
     shared: dict[str, Any] = {"data": {**table, "w": weight}, "weight": "w", "id": "id"}
-    last = cal.keep(cal.regression("y", {"it": "old"}, **shared))
-    assert last.kept is not None
-    assert last.kept.ids == tuple(f"r{i}" for i in range(N) if i % 3)
+    last = cal.keep_predictions(cal.regression("y", {"it": "old"}, **shared))
+    assert last.predictions is not None
+    assert last.predictions.ids == tuple(f"r{i}" for i in range(N) if i % 3)
     found = cal.regression("y", {"new": "new"}, baseline=last, **shared).comparison
     both = {"new": table["new"], "last": table["old"]}
     together = cal.regression(LINE, both, weight=weight).compare("last")
     assert found is not None
     for one, other in zip(found, together, strict=True):
         same(one, other)
-    places = cal.keep(cal.regression(LINE, {"it": table["old"]}, weight=weight))
-    assert places.kept is not None
-    assert (places.kept.ids, places.kept.number) == ((), 40)
+    places = cal.keep_predictions(cal.regression(LINE, {"it": table["old"]}, weight=weight))
+    assert places.predictions is not None
+    assert (places.predictions.ids, places.predictions.number) == ((), 40)
 
 
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
@@ -158,7 +158,7 @@ def test_other_raters_of_the_same_items(scale: str, tmp_path: Path) -> None:
     order = RANDOM.permutation(N)
     then = {name: [column[i] for i in order] for name, column in then.items()}
     then["a"][:20] = [None] * 20
-    last.write_text(cal.keep(cal.agreement(then, item="item")).to_json())
+    last.write_text(cal.keep_predictions(cal.agreement(then, item="item")).to_json())
     by = {"item": "item", "scale": scale}
     sets = {"new": ["d", "e"], "last": ["a", "b", "c"]}
     found = cal.agreement(now, {"new": ["d", "e"]}, baseline=last, **by)
@@ -180,7 +180,9 @@ def test_other_raters_of_the_same_items(scale: str, tmp_path: Path) -> None:
 
 def test_ratings_in_words_and_damaged_ones(tmp_path: Path) -> None:
     last = tmp_path / "last.json"
-    kept = cal.keep(cal.agreement({"a": ["low", "top", "mid"] * 9, "b": ["low", "top", "low"] * 9}))
+    kept = cal.keep_predictions(
+        cal.agreement({"a": ["low", "top", "mid"] * 9, "b": ["low", "top", "low"] * 9})
+    )
     last.write_text(kept.to_json())
     now: dict[str, Any] = {"c": ["low", "top", "top"] * 9, "d": ["low", "top", "low"] * 9}
     with pytest.raises(
@@ -207,7 +209,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         return cal.classification(truth, probability={"new": NEW[: len(truth)]}, **more)
 
     last, plain = tmp_path / "last.json", tmp_path / "plain.json"
-    kept = cal.keep(classified())
+    kept = cal.keep_predictions(classified())
     last.write_text(kept.to_json())
     plain.write_text(classified().to_json())
     flipped = TRUTH.copy()
@@ -220,15 +222,19 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         r"classes were \[.*\], now": lambda: classified(
             np.where(TRUTH, "ill", "well"), positive="ill", baseline=last
         ),
-        "keeps nothing to compare with; write it with --keep": lambda: classified(baseline=plain),
+        "keeps nothing to compare with; write it with --keep-predictions": lambda: classified(
+            baseline=plain
+        ),
         "is of classification, and this is regression": lambda: cal.regression(
             LINE, LINE, baseline=last
         ),
         "'nwe' is no system.* there are 'new'|did you mean": lambda: classified(baseline="nwe"),
         "No such file": lambda: classified(baseline=tmp_path / "none.json"),
         "has no system 'x'": lambda: classified(baseline=f"{last}:x"),
-        "has no rows or topics": lambda: cal.keep(cal.classification([1, 0], [1, 1], count=[3, 2])),
-        "read from a file": lambda: cal.keep(cal.from_json(plain)),
+        "has no rows or topics": lambda: cal.keep_predictions(
+            cal.classification([1, 0], [1, 1], count=[3, 2])
+        ),
+        "read from a file": lambda: cal.keep_predictions(cal.from_json(plain)),
     }.items():
         with pytest.raises(cal.InputError, match=message):
             wrong()
@@ -239,7 +245,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
 
 def test_other_judgments_and_damage(tmp_path: Path) -> None:
     last = tmp_path / "last.json"
-    kept = cal.keep(cal.retrieval(QRELS, {"it": RUNS[0]}, measures=["AP"]))
+    kept = cal.keep_predictions(cal.retrieval(QRELS, {"it": RUNS[0]}, measures=["AP"]))
     last.write_text(kept.to_json())
     fewer = {t: {d: g for d, g in of.items() if d != "d3"} for t, of in QRELS.items()}
     with pytest.raises(cal.InputError, match="the judgments differ from today's"):
@@ -248,15 +254,15 @@ def test_other_judgments_and_damage(tmp_path: Path) -> None:
         cal.retrieval(QRELS, {"new": RUNS[1]}, float32=True, baseline=last)
     with pytest.raises(cal.InputError, match="the judgments differ from today's"):
         cal.retrieval(SUBTOPICS, {"new": RUNS[1]}, measures=["alpha_nDCG@5"], baseline=last)
-    assert kept.kept is not None
-    text = kept.kept.systems["it"]["JudgedRankings"]
+    assert kept.predictions is not None
+    text = kept.predictions.systems["it"]["JudgedRankings"]
     for damage in (text[:40], text[:-8], "", 7, "ä", text[::-1]):
         data = json.loads(kept.to_json())
         data["kept"]["systems"]["it"]["JudgedRankings"] = damage
         last.write_text(json.dumps(data))
         with pytest.raises(cal.InputError, match="what was kept of last is damaged"):
             cal.retrieval(QRELS, {"new": RUNS[1]}, measures=["AP"], baseline=last)
-    rows = cal.keep(cal.regression(LINE, {"it": LINE}))
+    rows = cal.keep_predictions(cal.regression(LINE, {"it": LINE}))
     for damage in ([1.0], None, "x", [[1.0]] * N, ["a"] * N, 3, {"a": 1}, [None] * N):
         data = json.loads(rows.to_json())
         data["kept"]["systems"]["it"]["predicted"] = damage
@@ -280,7 +286,7 @@ def test_digests_and_ids_are_made_when_they_are_kept(monkeypatch: pytest.MonkeyP
             cal.ranking("group", "grade", "old", data=data, id="id", curves=False),
             cal.regression("truth", "old", data=data.slice(5), id="id", curves=False),
         ]
-    found: Any = [cal.keep(pickle.loads(pickle.dumps(one))).kept for one in made]
+    found: Any = [cal.keep_predictions(pickle.loads(pickle.dumps(one))).predictions for one in made]
     runs, groups, rows = found
     told = sha256(json.dumps({t: {d: str(g) for d, g in of.items()} for t, of in QRELS.items()},
                              sort_keys=True).encode())  # fmt: skip
@@ -291,13 +297,13 @@ def test_digests_and_ids_are_made_when_they_are_kept(monkeypatch: pytest.MonkeyP
 
 def test_judgments_that_moved_are_others(tmp_path: Path) -> None:
     """As many of each grade as before, and on other documents."""
-    last = cal.keep(cal.retrieval(QRELS, {"it": RUNS[0]}, measures=["AP"]))
+    last = cal.keep_predictions(cal.retrieval(QRELS, {"it": RUNS[0]}, measures=["AP"]))
     moved = {t: dict(zip(of, reversed(of.values()), strict=True)) for t, of in QRELS.items()}
     with pytest.raises(cal.InputError, match="the judgments differ from today's"):
         cal.retrieval(moved, {"new": RUNS[0]}, measures=["AP"], baseline=last)
     mixed = dict(reversed(QRELS.items()))
     cal.retrieval(mixed, {"new": RUNS[0]}, measures=["AP"], baseline=last)
-    ranked = cal.keep(cal.ranking(GROUPS, GRADES, {"it": OLD}))
+    ranked = cal.keep_predictions(cal.ranking(GROUPS, GRADES, {"it": OLD}))
     rolled = np.concatenate([np.roll(GRADES[:10], 1), GRADES[10:]])
     with pytest.raises(cal.InputError, match="the judgments differ from today's"):
         cal.ranking(GROUPS, rolled, {"new": NEW}, baseline=ranked)
@@ -305,7 +311,7 @@ def test_judgments_that_moved_are_others(tmp_path: Path) -> None:
 
 def test_noise_of_another_day() -> None:
     noisy = np.where(np.arange(N) % 9, FOUND[0], -1)
-    last = cal.keep(cal.clustering(POINTS, {"it": noisy}, OF_THREE))
+    last = cal.keep_predictions(cal.clustering(POINTS, {"it": noisy}, OF_THREE))
     with pytest.raises(cal.InputError, match="noise='drop' excludes the noise points"):
         cal.clustering(POINTS, {"new": FOUND[1]}, OF_THREE, noise="drop", baseline=last)
     both = {"new": FOUND[1], "it": noisy}
@@ -313,7 +319,7 @@ def test_noise_of_another_day() -> None:
 
 
 def test_thresholds_that_differ_are_told() -> None:
-    last = cal.keep(cal.classification(TRUTH, score={"it": OLD}, threshold=0.9))
+    last = cal.keep_predictions(cal.classification(TRUTH, score={"it": OLD}, threshold=0.9))
     found = cal.classification(TRUTH, score={"new": OLD}, threshold=0.4, baseline=last)
     assert "last has the threshold 0.9, as it had then; new has the threshold 0.4." in found.notes
     assert found["last", "recall"].value < found["new", "recall"].value
@@ -323,10 +329,10 @@ def test_thresholds_that_differ_are_told() -> None:
 
 def test_from_day_to_day(tmp_path: Path) -> None:
     """What was a baseline itself is not compared with again."""
-    last = cal.keep(cal.regression(LINE, {"model": LINE + OLD}))
+    last = cal.keep_predictions(cal.regression(LINE, {"model": LINE + OLD}))
     (tmp_path / "monday.json").write_text(last.to_json())
     tuesday = cal.regression(LINE, {"model": LINE + NEW}, baseline=tmp_path / "monday.json")
-    (tmp_path / "tuesday.json").write_text(cal.keep(tuesday).to_json())
+    (tmp_path / "tuesday.json").write_text(cal.keep_predictions(tuesday).to_json())
     found = cal.regression(LINE, {"model": LINE}, baseline=tmp_path / "tuesday.json")
     assert found.systems == ("model", "tuesday")
     assert found["tuesday", "RMSE"].value == tuesday["model", "RMSE"].value
@@ -358,7 +364,7 @@ def test_from_day_to_day(tmp_path: Path) -> None:
 )
 def test_damage(tmp_path: Path, what: str, field: str, value: object) -> None:
     verb, old, new = VERBS[what]
-    data = json.loads(cal.keep(verb({"it": old})).to_json())
+    data = json.loads(cal.keep_predictions(verb({"it": old})).to_json())
     place = data["kept"] if field in ("ids", "truth") else data["kept"]["systems"]["it"]
     place[field] = value
     (tmp_path / "last.json").write_text(json.dumps(data))
@@ -367,6 +373,6 @@ def test_damage(tmp_path: Path, what: str, field: str, value: object) -> None:
 
 
 def test_other_kinds_of_answers_are_told() -> None:
-    last = cal.keep(cal.regression(LINE, {"it": LINE}))
+    last = cal.keep_predictions(cal.regression(LINE, {"it": LINE}))
     with pytest.raises(cal.InputError, match="has predicted of each system, here are values"):
         cal.regression(LINE, quantiles={"q": quantiles(NEW)}, baseline=last)

@@ -85,7 +85,7 @@ def test_slices_are_as_in_memory(table: pa.Table, task: str, design: str) -> Non
                 data=table,
                 engine=engine,
                 interval="analytic",
-                resamples=100,
+                n_resamples=100,
                 curves=False,
                 **given,
                 **cut,
@@ -195,10 +195,10 @@ def test_squares_have_the_default_of_memory_in_slices_and_pipes(weight: str | No
     assert theirs.slices is not None
     for one, two in zip(ours.slices, theirs.slices, strict=True):
         a, b = one.estimate, two.estimate
-        expected = np.nan if a.measure == "MAE" else b.default
-        assert a.default == pytest.approx(expected, rel=1e-12, nan_ok=True)
+        expected = np.nan if a.measure == "MAE" else b.no_skill
+        assert a.no_skill == pytest.approx(expected, rel=1e-12, nan_ok=True)
     once = cal.regression("y", "p", data=table.to_reader(), **asked)
-    assert once["RMSE"].default == pytest.approx(theirs["RMSE"].default, rel=1e-12)
+    assert once["RMSE"].no_skill == pytest.approx(theirs["RMSE"].no_skill, rel=1e-12)
 
 
 @pytest.mark.parametrize("design", [{}, {"weight": "w"}, {"cluster": "user"}])

@@ -89,8 +89,8 @@ def equal(ours: cal.Evaluation, theirs: cal.Evaluation) -> None:
     for a, b in zip(ours, theirs, strict=True):
         near = {"rel": 1e-11, "abs": 1e-12, "nan_ok": True}
         assert a.value == pytest.approx(b.value, **near), a.measure
-        if not np.isnan(a.default):
-            assert a.default == pytest.approx(b.default, **near), a.measure
+        if not np.isnan(a.no_skill):
+            assert a.no_skill == pytest.approx(b.no_skill, **near), a.measure
         if a.method == b.method:
             limits = pytest.approx((b.low, b.high), rel=1e-7, nan_ok=True)
             assert (a.low, a.high) == limits, a.measure
@@ -182,7 +182,7 @@ def test_the_paired_t_of_units_that_are_gone(path: Path, table: pa.Table, design
         found, known = ((d.value, d.low, d.high, d.p) for d in (a, b))
         assert found == pytest.approx(known, rel=1e-9, nan_ok=True), a.measure
         if design == "plain":
-            assert a.effect == pytest.approx(b.effect, rel=1e-9)
+            assert a.effect_size == pytest.approx(b.effect_size, rel=1e-9)
     if design == "plain":
         near, far = (np.abs(table[n].to_numpy() - table["real"].to_numpy())
                      for n in ("guess", "other"))  # fmt: skip
@@ -430,7 +430,7 @@ def test_a_source_that_is_read_once_gives_values(table: pa.Table) -> None:
     with pytest.raises(InputError, match="name the classes"):
         cal.classification("y", score="near", data=table.to_reader())
     r2 = cal.regression("real", "guess", data=table.to_reader(), measures=["R2"])["R2"]
-    assert r2.no_interval == "one_pass"
+    assert r2.interval_reason == "one_pass"
 
 
 def test_a_large_file_is_streamed_unasked(path: Path) -> None:
@@ -446,11 +446,11 @@ def test_nothing_reads_rows_that_a_stream_does_not_have(path: Path) -> None:
     """What asks an evaluation for its rows says that there are none, and gives no number."""
     ev = cal.classification("y", probability="near", data=path, engine="stream")
     with pytest.raises(InputError):
-        cal.cutoffs(ev)
+        cal.threshold_table(ev)
     with pytest.raises(InputError):
         cal.operating_point(ev, "youden")
     with pytest.raises(InputError):
-        cal.keep(ev)
+        cal.keep_predictions(ev)
 
 
 def test_more_scores_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -475,9 +475,9 @@ def test_more_scores_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.M
     for one, two in zip(some.comparison.differences, whole.comparison.differences, strict=True):
         assert one.standard_error == pytest.approx(two.standard_error, rel=0.01)
     for a, b in zip(some, whole, strict=True):
-        assert a.possible_low <= b.value <= a.possible_high
-        assert a.possible_low <= a.value <= a.possible_high
-        assert a.possible_high - a.possible_low < 0.02
+        assert a.lower_bound <= b.value <= a.upper_bound
+        assert a.lower_bound <= a.value <= a.upper_bound
+        assert a.upper_bound - a.lower_bound < 0.02
         assert a.standard_error == pytest.approx(b.standard_error, rel=0.01)
     assert any("more distinct scores" in note for note in some.notes)
     with pytest.raises(InputError, match="takes every distinct score"):
@@ -545,7 +545,7 @@ def test_a_row_may_move_a_number_without_bounds() -> None:
         for engine in ("stream", "memory")
     )
     assert ours.value == theirs.value
-    assert ours.no_interval == "no_spread"
+    assert ours.interval_reason == "no_spread"
 
 
 @pytest.mark.parametrize("design", [{}, {"weight": "w"}])
@@ -566,8 +566,8 @@ def test_findings_are_those_of_memory(said: Any, design: Any) -> None:
         cal.classification("y", engine=engine, data=pa.table(data), **said, **design)
         for engine in ("stream", "memory")
     )
-    found = {(f.rule, f.systems, f.measures) for f in ours.findings}
-    assert found == {(f.rule, f.systems, f.measures) for f in theirs.findings}
+    found = {(f.criterion, f.systems, f.measures) for f in ours.findings}
+    assert found == {(f.criterion, f.systems, f.measures) for f in theirs.findings}
     assert len(found) > 2
 
 
@@ -580,8 +580,8 @@ def test_the_best_constant_under_absolute_error(monkeypatch: pytest.MonkeyPatch)
     half = np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)
     best = np.average(np.abs(truth - truth[order][half]), weights=weight)
     asked = {"data": table, "weight": "w", "engine": "stream"}
-    assert cal.regression("y", "p", **asked)["MAE"].default == pytest.approx(best)
+    assert cal.regression("y", "p", **asked)["MAE"].no_skill == pytest.approx(best)
     monkeypatch.setattr(row_sample, "MOST_LOOKED_AT", 100)
-    assert np.isnan(cal.regression("y", "p", **asked)["MAE"].default)
+    assert np.isnan(cal.regression("y", "p", **asked)["MAE"].no_skill)
     ranked = cal.regression("y", "p", **asked, measures=["MAE", "Spearman"])
-    assert ranked["MAE"].default == pytest.approx(best)
+    assert ranked["MAE"].no_skill == pytest.approx(best)

@@ -101,7 +101,7 @@ def test_batches_have_the_numbers_of_memory(
     for one, other in zip(ours.slices or (), theirs.slices or (), strict=True):
         assert (one.column, one.slice, one.estimate.n) == (
             other.column, other.slice, other.estimate.n)  # fmt: skip
-        for a, b in ((one.estimate, other.estimate), (one.to_rest, other.to_rest)):
+        for a, b in ((one.estimate, other.estimate), (one.vs_rest, other.vs_rest)):
             assert (a.value, a.low, a.high) == pytest.approx(
                 (b.value, b.low, b.high), rel=1e-9, abs=1e-12, nan_ok=True
             )
@@ -181,7 +181,9 @@ def test_costs_are_those_of_memory(more: dict[str, Any], table: pa.Table) -> Non
         assert (one.system, one.measure, one.method) == (other.system, other.measure, other.method)
         limits = [(of.value, of.low, of.high) for of in (one, other)]
         assert limits[0] == pytest.approx(limits[1], rel=1e-9, nan_ok=True)
-    assert [[*front] for front in memory.fronts] == [[*front] for front in stream.fronts]
+    assert [[*front] for front in memory.pareto_fronts] == [
+        [*front] for front in stream.pareto_fronts
+    ]
     assert len(memory.costs.slices or ()) == len(stream.costs.slices or ())
 
 

@@ -51,7 +51,7 @@ def test_counts_are_as_in_memory(table: pa.Table, design: dict[str, Any]) -> Non
         ours, theirs = (
             verb(
                 data=table, count="n", engine=engine, interval="analytic", slices=["age"],
-                resamples=100, **given, **design,
+                n_resamples=100, **given, **design,
             )
             for engine in ("stream", "memory")
         )  # fmt: skip

@@ -43,7 +43,7 @@ def test_intervals_are_those_of_drawn_rows(
     theirs = cal.classification("y", probability="p", engine="memory", **asked)
     for a, b in zip(ours, theirs, strict=True):
         if cells == 400 and a.measure in POINTS:
-            assert a.no_interval == "no_analytic_interval"
+            assert a.interval_reason == "no_analytic_interval"
             continue
         assert a.method == b.method.replace("bootstrap", "Poisson bootstrap")
         length = b.high - b.low
@@ -56,14 +56,14 @@ def test_any_number_of_replicates_at_a_time_is_the_same(
     found = []
     for at_once in (10_000, 10_000, 300_000):
         monkeypatch.setattr(poisson_bootstrap, "AT_A_TIME", at_once)
-        asked = {"data": table, "measures": ["KS"], "resamples": 300, "engine": "stream"}
+        asked = {"data": table, "measures": ["KS"], "n_resamples": 300, "engine": "stream"}
         found.append(cal.classification("y", probability="p", **asked)["KS"])
     assert (found[0].low, found[0].high) == (found[1].low, found[1].high)
     assert found[0].low == pytest.approx(found[2].low, abs=0.01)
 
 
 def test_slices_and_states_are_drawn_too(table: pa.Table) -> None:
-    asked = {"measures": ["KS"], "data": table, "slices": ["arm"], "resamples": 500}
+    asked = {"measures": ["KS"], "data": table, "slices": ["arm"], "n_resamples": 500}
     ours, theirs = (
         cal.classification("y", probability="p", engine=engine, **asked)
         for engine in ("stream", "memory")
@@ -72,10 +72,10 @@ def test_slices_and_states_are_drawn_too(table: pa.Table) -> None:
     assert theirs.slices is not None
     for a, b in zip(ours.slices, theirs.slices, strict=True):
         assert a.estimate.method == b.estimate.method.replace("boot", "Poisson boot")
-        assert "Poisson bootstrap [B] of both" in a.to_rest.method
-        length = b.to_rest.high - b.to_rest.low
-        limits = pytest.approx((b.to_rest.low, b.to_rest.high), abs=0.15 * length)
-        assert (a.to_rest.low, a.to_rest.high) == limits
+        assert "Poisson bootstrap [B] of both" in a.vs_rest.method
+        length = b.vs_rest.high - b.vs_rest.low
+        limits = pytest.approx((b.vs_rest.low, b.vs_rest.high), abs=0.15 * length)
+        assert (a.vs_rest.low, a.vs_rest.high) == limits
     merged = cal.merge_states([ours])["KS"]
     assert "Poisson" in merged.method
 
@@ -98,7 +98,7 @@ def test_what_is_not_drawn(table: pa.Table, how: dict[str, str]) -> None:
     found = cal.classification(
         "y", probability="p", data=table, engine="stream", measures=["KS"], **how
     )
-    assert found["KS"].no_interval == "no_analytic_interval"
+    assert found["KS"].interval_reason == "no_analytic_interval"
 
 
 def test_squares_of_weights_are_drawn_with_them(table: pa.Table) -> None:

@@ -70,18 +70,18 @@ def test_the_difference_is_that_of_the_means_by_hand() -> None:
     assert ev.slices is not None
     values = ev.per_unit.values["run"]["AP"]
     inside = np.isin(TOPICS, of_kind("faq"))
-    apart = ev.slices["kind", "faq", "AP"].to_rest
+    apart = ev.slices["kind", "faq", "AP"].vs_rest
     assert apart.value == pytest.approx(values[inside].mean() - values[~inside].mean(), abs=1e-12)
     assert apart.n == np.count_nonzero(~inside)
     log = np.log(np.maximum(values, 1e-5))
     of_logs = np.exp(log[inside].mean()) - np.exp(log[~inside].mean())
-    assert ev.slices["kind", "faq", "gm-AP"].to_rest.value == pytest.approx(of_logs, abs=1e-12)
+    assert ev.slices["kind", "faq", "gm-AP"].vs_rest.value == pytest.approx(of_logs, abs=1e-12)
     qrels, _ = data()
     judged = np.array([len(qrels[t]) for t in TOPICS])  # all of which are retrieved
     relevant = np.array([sum(qrels[t].values()) for t in TOPICS])
     pooled = relevant[inside].sum() / judged[inside].sum()
     pooled -= relevant[~inside].sum() / judged[~inside].sum()
-    assert ev.slices["kind", "faq", "micro-SetP"].to_rest.value == pytest.approx(pooled, abs=1e-12)
+    assert ev.slices["kind", "faq", "micro-SetP"].vs_rest.value == pytest.approx(pooled, abs=1e-12)
 
 
 @pytest.mark.parametrize("measure", ["AP", "gm-AP", "micro-SetP"])
@@ -95,7 +95,7 @@ def test_few_topics_are_dealt_anew(measure: str) -> None:
         w = np.array([len(of) for of in data()[0].values()], float)
     x, exponential = (np.log(np.maximum(x, 1e-5)), True) if measure == "gm-AP" else (x, False)
     inside = np.isin(TOPICS, of_kind("faq"))
-    mean, apart = np.average(x, weights=w), ev.slices["kind", "faq", measure].to_rest
+    mean, apart = np.average(x, weights=w), ev.slices["kind", "faq", measure].vs_rest
     spread = np.average((x - mean) ** 2, weights=w)
 
     def summed(x: Any, w: Any) -> tuple[Any, Any]:
@@ -133,7 +133,7 @@ def test_few_topics_are_dealt_anew(measure: str) -> None:
             (x[inside], x[~inside]), t, vectorized=True, n_resamples=5000, random_state=1
         )
         assert apart.p == pytest.approx(expected.pvalue, abs=0.05)
-    assert ev.slices["kind", "missing", measure].to_rest.value == -apart.value
+    assert ev.slices["kind", "missing", measure].vs_rest.value == -apart.value
 
 
 def test_many_topics_have_welchs_test_and_interval() -> None:
@@ -147,7 +147,7 @@ def test_many_topics_have_welchs_test_and_interval() -> None:
     assert ev.slices is not None
     values = np.asarray(ev.per_unit.values["run"]["RR"])
     welch = stats.ttest_ind(values[1::2], values[::2], equal_var=False)
-    apart = ev.slices["half", "odd", "RR"].to_rest
+    apart = ev.slices["half", "odd", "RR"].vs_rest
     assert apart.p == pytest.approx(welch.pvalue, abs=1e-9)
     ends = welch.confidence_interval(0.95)
     assert (apart.low, apart.high) == pytest.approx((ends.low, ends.high), abs=1e-9)
@@ -158,7 +158,7 @@ def test_many_topics_have_welchs_test_and_interval() -> None:
         stats.binomtest(int(x.sum()), len(x)).proportion_ci(method="wilson")
         for x in (right[::2], right[1::2])
     )
-    apart = ev.slices["half", "odd", "Success@1"].to_rest
+    apart = ev.slices["half", "odd", "Success@1"].vs_rest
     p, q = (ev.slices["half", s, "Success@1"].estimate.value for s in ("odd", "even"))
     low = p - q - np.hypot(p - odd.low, even.high - q)
     high = p - q + np.hypot(odd.high - p, q - even.low)
@@ -168,23 +168,23 @@ def test_many_topics_have_welchs_test_and_interval() -> None:
 def test_p_values_are_adjusted_over_all_slices_of_a_measure() -> None:
     found = evaluated(slices=["kind", "length"], measures=["AP"], undefined="zero").slices
     assert found is not None
-    p = np.array([s.to_rest.p for s in found])
+    p = np.array([s.vs_rest.p for s in found])
     order = np.argsort(p)
     stepped = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    adjusted = np.array([s.to_rest.p_adjusted for s in found])
+    adjusted = np.array([s.vs_rest.p_adjusted for s in found])
     assert adjusted[order] == pytest.approx(stepped)
 
 
 def test_what_a_reader_has_to_know() -> None:
     ev = evaluated(slices=["kind", "length"])
     assert ev.slices is not None
-    assert ev.slices["kind", "missing", "AP"].estimate.of == 1
+    assert ev.slices["kind", "missing", "AP"].estimate.n_total == 1
     assert "topic_table has 1 topics without judgments (x1); they are left out." in ev.notes
     assert "length is cut at its quartiles: 9.5, 19, 28.5." in ev.notes
     assert ev.provenance["inputs"][-1] == {"name": "topic_table"}
     assert "| topics |" in ev.to_markdown()
     assert '<th scope="col" class="number">Topics</th>' in ev.to_html()
-    assert {s.to_rest.unit for s in ev.slices} == {"topics"}
+    assert {s.vs_rest.unit for s in ev.slices} == {"topics"}
     assert cal.Evaluation.from_json(ev.to_json()).to_json() == ev.to_json()
 
 

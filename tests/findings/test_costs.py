@@ -149,7 +149,7 @@ def test_rules_cost_what_they_say(world: str, option: str, monkeypatch: pytest.M
     def evaluate(n: int) -> cal.Evaluation:
         rng = np.random.default_rng(n)
         given, options = columns(rng, n), ROW_OPTIONS[option](rng, n)
-        return verb(**given, **options, resamples=100, curves=False)
+        return verb(**given, **options, n_resamples=100, curves=False)
 
     evaluate(600)  # so that nothing is imported while it is watched
     # Some rows are sorted whatever their number; cells are added up by cluster but once.

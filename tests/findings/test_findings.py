@@ -74,36 +74,36 @@ def test_cancer_test() -> None:
     found = by_kind(example("cancer-test"))
     # "Accuracy is not reliable": an oracle that always says no is right in 98.5%, the test in 90.6%.
     accuracy = found["accuracy-below-constant"]
-    assert accuracy.numbers["accuracy"] == pytest.approx(1840 / 2030)
-    assert accuracy.numbers["accuracy of the constant answer"] == pytest.approx(2000 / 2030)
-    assert accuracy.numbers["difference"] == pytest.approx(-160 / 2030)
+    assert accuracy.values["accuracy"] == pytest.approx(1840 / 2030)
+    assert accuracy.values["accuracy of the constant answer"] == pytest.approx(2000 / 2030)
+    assert accuracy.values["difference"] == pytest.approx(-160 / 2030)
     assert accuracy.severity == "warning"
-    assert "0.906" in accuracy.sentence
-    assert "0.9852" in accuracy.sentence
+    assert "0.906" in accuracy.message
+    assert "0.9852" in accuracy.message
     # "Little confidence in positive outcomes"; "a negative result is almost always true".
     rules = found["rules-out-only"]
-    assert rules.numbers["precision"] == pytest.approx(0.1)
-    assert rules.numbers["NPV"] == pytest.approx(1820 / 1830)
-    assert "predicts '0' reliably but not '1'" in rules.sentence
+    assert rules.values["precision"] == pytest.approx(0.1)
+    assert rules.values["NPV"] == pytest.approx(1820 / 1830)
+    assert "predicts '0' reliably but not '1'" in rules.message
     # With 1.5% ill nearly all negative predictions are right whatever the test finds: of a test of
     # sensitivity 2/3 nobody should read that it rules the disease out.
-    assert rules.numbers["LR-"] == pytest.approx((1 / 3) / 0.91)
-    assert "with LR- above 0.2 a negative prediction is weak evidence, and 0.3333" in rules.sentence
+    assert rules.values["LR-"] == pytest.approx((1 / 3) / 0.91)
+    assert "with LR- above 0.2 a negative prediction is weak evidence, and 0.3333" in rules.message
     # "A highly unbalanced distribution": 30 of 2030.
-    assert found["imbalance"].numbers["share of '1'"] == pytest.approx(30 / 2030)
-    assert found["leaning"].numbers["ratio"] == pytest.approx(200 / 30)
+    assert found["imbalance"].values["share of '1'"] == pytest.approx(30 / 2030)
+    assert found["leaning"].values["ratio"] == pytest.approx(200 / 30)
     assert "below-diagonal" not in found
 
 
 def test_virus_test() -> None:
     found = by_kind(example("virus-test"))
-    assert found["imbalance"].numbers["share of '1'"] == pytest.approx(0.007)
+    assert found["imbalance"].values["share of '1'"] == pytest.approx(0.007)
     rules = found["rules-out-only"]
-    assert rules.numbers["precision"] == pytest.approx(595 / 5560)
-    assert rules.numbers["LR+"] == pytest.approx(0.85 / (4965 / 99300))
-    assert rules.numbers["LR-"] == pytest.approx(0.15 / (94335 / 99300))
-    assert "weak evidence" not in rules.sentence
-    assert found["accuracy-below-constant"].numbers["accuracy"] == pytest.approx(0.9493)
+    assert rules.values["precision"] == pytest.approx(595 / 5560)
+    assert rules.values["LR+"] == pytest.approx(0.85 / (4965 / 99300))
+    assert rules.values["LR-"] == pytest.approx(0.15 / (94335 / 99300))
+    assert "weak evidence" not in rules.message
+    assert found["accuracy-below-constant"].values["accuracy"] == pytest.approx(0.9493)
 
 
 def test_methods_a_to_d() -> None:
@@ -117,13 +117,13 @@ def test_methods_a_to_d() -> None:
     }
     # "B lies below the diagonal": negated, its rates are 60% and 20%.
     assert [name for name in "ABCD" if "below-diagonal" in found[name]] == ["B"]
-    turned = found["B"]["below-diagonal"].numbers
+    turned = found["B"]["below-diagonal"].values
     assert turned["recall of the opposite"] == pytest.approx(0.6)
     assert turned["FPR of the opposite"] == pytest.approx(0.2)
     # C "may exhibit a too strong bias towards positive predictions".
     assert [name for name in "ABCD" if "leaning" in found[name]] == ["C"]
-    assert found["C"]["leaning"].numbers["ratio"] == pytest.approx(1.6)
-    assert "over-predicts '1'" in found["C"]["leaning"].sentence
+    assert found["C"]["leaning"].values["ratio"] == pytest.approx(1.6)
+    assert "over-predicts '1'" in found["C"]["leaning"].message
     # The classes are balanced and there are enough rows.
     assert not any({"imbalance", "few-rows"} & set(of) for of in found.values())
 
@@ -138,13 +138,11 @@ def test_woman_man_child() -> None:
     # "The algorithm struggles with recognizing women", though their accuracy is high: "due to the
     # large number of negative examples that are correctly dismissed".
     assert [f.kind for f in found] == ["weak-class"]
-    assert found[0].numbers["recall"] == pytest.approx(0.65)
-    assert found[0].numbers["precision"] == pytest.approx(13 / 19)
-    assert found[0].numbers["accuracy against the rest"] == pytest.approx(0.87)
-    assert found[0].numbers["share of its right answers that are the rest"] == pytest.approx(
-        74 / 87
-    )
-    assert "low recall on 'woman'" in found[0].sentence
+    assert found[0].values["recall"] == pytest.approx(0.65)
+    assert found[0].values["precision"] == pytest.approx(13 / 19)
+    assert found[0].values["accuracy against the rest"] == pytest.approx(0.87)
+    assert found[0].values["share of its right answers that are the rest"] == pytest.approx(74 / 87)
+    assert "low recall on 'woman'" in found[0].message
 
 
 def test_twenty_rows() -> None:
@@ -152,14 +150,14 @@ def test_twenty_rows() -> None:
     found = by_kind(cal.classification(given["label"], score=given["score"], threshold="accuracy"))
     # The best threshold by accuracy is 0.54, and right in 70%; but it was chosen on these rows.
     tuned = found["tuned-threshold"]
-    assert tuned.numbers["threshold"] == 0.54
-    assert tuned.numbers["accuracy"] == pytest.approx(0.7)
-    assert tuned.numbers["accuracy out of bag"] < 0.65
-    assert "0.54 was chosen on the rows that it is evaluated on" in tuned.sentence
+    assert tuned.values["threshold"] == 0.54
+    assert tuned.values["accuracy"] == pytest.approx(0.7)
+    assert tuned.values["accuracy out of bag"] < 0.65
+    assert "0.54 was chosen on the rows that it is evaluated on" in tuned.message
     # On twenty rows that is no more than guessing may give.
-    assert found["accuracy-like-constant"].numbers["accuracy"] == pytest.approx(0.7)
-    assert found["like-chance"].numbers["AUC"] == pytest.approx(0.68)
-    assert found["few-rows"].numbers == {"rows of '0'": 10, "rows of '1'": 10, "step": 0.1}
+    assert found["accuracy-like-constant"].values["accuracy"] == pytest.approx(0.7)
+    assert found["like-chance"].values["AUC"] == pytest.approx(0.68)
+    assert found["few-rows"].values == {"rows of '0'": 10, "rows of '1'": 10, "step": 0.1}
     given_before = cal.classification(given["label"], score=given["score"], threshold=0.54)
     assert "tuned-threshold" not in by_kind(given_before)
 
@@ -190,7 +188,7 @@ def test_the_rows_that_would_be_needed_have_the_power() -> None:
     assert ev.comparison is not None
     d = ev.comparison["AUC"]
     se = (d.high - d.low) / 2 / stats.t.ppf(0.975, 399)
-    needed = found.numbers["rows needed"]
+    needed = found.values["rows needed"]
     # With that many rows the standard error is so small that a z-test finds d four times in five.
     power = stats.norm.sf(stats.norm.ppf(0.975) - abs(d.value) / (se * np.sqrt(400 / needed)))
     assert power == pytest.approx(0.8, abs=1e-3)
@@ -206,10 +204,10 @@ def test_topics_that_would_be_needed() -> None:
         for name in ("a", "b")
     }
     found = by_kind(cal.retrieval(qrels, runs, measures=["RR"]))
-    assert found["few-topics"].numbers == {"topics": 12}
-    assert found["not-told-apart"].numbers["topics"] == 12
-    assert found["not-told-apart"].numbers["topics needed"] > 12
-    assert "topics" in found["not-told-apart"].sentence
+    assert found["few-topics"].values == {"topics": 12}
+    assert found["not-told-apart"].values["topics"] == 12
+    assert found["not-told-apart"].values["topics needed"] > 12
+    assert "topics" in found["not-told-apart"].message
 
 
 def test_ties_bound_the_area() -> None:
@@ -219,10 +217,10 @@ def test_ties_bound_the_area() -> None:
     found = by_kind(cal.classification(truth, score=score, measures="AUC"))["ties"]
     pairs = [np.sign(p - n) for p in score[truth == 1] for n in score[truth == 0]]
     won, tied = np.mean(np.array(pairs) > 0), np.mean(np.array(pairs) == 0)
-    assert found.numbers["tied share"] == pytest.approx(tied)
-    assert found.numbers["AUC with ties lost"] == pytest.approx(won)
-    assert found.numbers["AUC with ties won"] == pytest.approx(won + tied)
-    assert found.numbers["distinct scores"] == len(set(score))
+    assert found.values["tied share"] == pytest.approx(tied)
+    assert found.values["AUC with ties lost"] == pytest.approx(won)
+    assert found.values["AUC with ties won"] == pytest.approx(won + tied)
+    assert found.values["distinct scores"] == len(set(score))
 
 
 def test_a_score_below_the_diagonal() -> None:
@@ -231,7 +229,7 @@ def test_a_score_below_the_diagonal() -> None:
     score = rng.normal(size=200) - truth
     worse = by_kind(cal.classification(truth, score=score, measures="AUC"))["below-diagonal"]
     better = cal.classification(truth, score=-score, measures="AUC")["AUC"]
-    assert worse.numbers["AUC of the negated score"] == pytest.approx(better.value)
+    assert worse.values["AUC of the negated score"] == pytest.approx(better.value)
     assert worse.intervals["AUC of the negated score"] == pytest.approx((better.low, better.high))
 
 
@@ -247,8 +245,8 @@ def test_a_class_that_is_taken_for_another() -> None:
     counts = [[60, 38, 1, 1], [8, 90, 1, 1], [2, 2, 94, 2], [1, 1, 2, 96]]
     found = {f.kind: f for f in of_matrix(counts, labels, *(r.says for r in RULES.values()))}
     confused = found["confused-class"]
-    assert "predicts 'dog' for" in confused.sentence
-    numbers = dict(confused.numbers)
+    assert "predicts 'dog' for" in confused.message
+    numbers = dict(confused.values)
     # Clopper and Pearson's lower limits above 0.05 of the rows and above half of the errors, for
     # two classes that it could have been taken for and for four classes.
     beyond = max(stats.binom.sf(37, 100, 0.05), stats.binom.sf(37, 40, 0.5))
@@ -258,7 +256,7 @@ def test_a_class_that_is_taken_for_another() -> None:
     )
     exact = stats.binomtest(38, 40).proportion_ci(0.95, method="exact")
     assert confused.intervals["share of the errors"] == pytest.approx((exact.low, exact.high))
-    assert "'cat'" in found["weak-class"].sentence
+    assert "'cat'" in found["weak-class"].message
 
 
 def test_probabilities_that_are_too_extreme() -> None:
@@ -269,9 +267,9 @@ def test_probabilities_that_are_too_extreme() -> None:
     found = by_kind(cal.classification(truth, probability=extreme, curves=False))["miscalibrated"]
     low, high = found.intervals["calibration-slope"]
     assert low < 0.5 < high < 1
-    assert "too extreme" in found.sentence
+    assert "too extreme" in found.message
     assert found.level == 0.95
-    assert found.numbers["adjusted p"] < 0.01
+    assert found.values["adjusted p"] < 0.01
     # Which the same rows say in another way: they have a slope of 1 once they are recalibrated.
     honest = 1 / (1 + np.exp(-logit))
     assert cal.classification(truth, probability=honest, curves=False).findings == ()
@@ -281,12 +279,12 @@ def test_probabilities_that_separate_the_classes() -> None:
     truth = np.arange(60) % 2 == 1
     timid = np.where(truth, 0.6, 0.4) + np.linspace(-0.05, 0.05, 60)
     found = by_kind(cal.classification(truth, probability=timid, curves=False))["miscalibrated"]
-    assert "too moderate" in found.sentence
-    assert "slope" not in found.sentence
+    assert "too moderate" in found.message
+    assert "slope" not in found.message
     # All orders of truth that these probabilities would separate, each with its probability.
     p = np.sort(timid)
     chance = sum(np.prod(1 - p[:k]) * np.prod(p[k:]) for k in range(61))
-    assert found.numbers["chance of separation"] == pytest.approx(chance)
+    assert found.values["chance of separation"] == pytest.approx(chance)
     # Calibrated ones of few rows may separate them.
     sure = np.where(truth, 0.95, 0.05)[:20] + np.linspace(-0.04, 0.04, 20)
     assert not {"miscalibrated"} & set(
@@ -297,7 +295,7 @@ def test_probabilities_that_separate_the_classes() -> None:
 def test_a_regression_that_predicts_the_mean() -> None:
     target = np.random.default_rng(0).normal(size=50)
     found = by_kind(cal.regression(target, np.full(50, target.mean())))
-    assert found["error-like-constant"].numbers["difference of the mean losses"] == 0
+    assert found["error-like-constant"].values["difference of the mean losses"] == 0
     assert by_kind(cal.regression([1.0, 1.0], [2.0, 2.0])) == {}
 
 
@@ -313,10 +311,10 @@ def test_slices_that_differ() -> None:
     assert found.systems == ("forest",)
     assert found.measures == ("accuracy",)
     assert ev.slices is not None
-    to_rest = ev.slices["site", "south", "accuracy"].to_rest
-    assert found.numbers["difference of 'south'"] == to_rest.value
+    to_rest = ev.slices["site", "south", "accuracy"].vs_rest
+    assert found.values["difference of 'south'"] == to_rest.value
     assert found.intervals["difference of 'south'"] == (to_rest.low, to_rest.high)
-    assert "accuracy of forest differs between slices of site" in found.sentence
+    assert "accuracy of forest differs between slices of site" in found.message
 
 
 def test_rows_in_clusters_are_fewer_than_they_are() -> None:
@@ -349,8 +347,8 @@ def test_clusters_of_many_classes() -> None:
     called = np.where((truth == 0) & (rng.random(800) < 0.5), 1, truth)
     ev = cal.classification(truth, called, cluster=np.arange(800) // 4)
     found = by_kind(ev)
-    assert found["weak-class"].numbers["recall"] == pytest.approx(np.mean(called[truth == 0] == 0))
-    assert found["confused-class"].numbers["share of the errors"] == 1
+    assert found["weak-class"].values["recall"] == pytest.approx(np.mean(called[truth == 0] == 0))
+    assert found["confused-class"].values["share of the errors"] == 1
 
 
 def test_many_pairs_are_counted() -> None:
@@ -360,7 +358,7 @@ def test_many_pairs_are_counted() -> None:
     ev = cal.classification(truth, score=scores, measures="AUC", curves=False)
     untold = [f for f in ev.findings if f.kind == "not-told-apart"]
     assert len(untold) <= 7
-    assert "further" in untold[-1].sentence
+    assert "further" in untold[-1].message
 
 
 def test_a_weight_of_two_is_the_row_twice_in_the_numbers() -> None:
@@ -368,13 +366,13 @@ def test_a_weight_of_two_is_the_row_twice_in_the_numbers() -> None:
     counts = np.array([20, 180, 10, 1820])
     truth, called = truth.repeat(counts), called.repeat(counts)
     weight = np.random.default_rng(1).integers(1, 4, len(truth))
-    weighted = by_kind(cal.classification(truth, called, weight=weight, resamples=200))
+    weighted = by_kind(cal.classification(truth, called, weight=weight, n_resamples=200))
     repeated = by_kind(
-        cal.classification(truth.repeat(weight), called.repeat(weight), resamples=200)
+        cal.classification(truth.repeat(weight), called.repeat(weight), n_resamples=200)
     )
     assert weighted.keys() == repeated.keys()
     for kind, found in weighted.items():
-        assert found.numbers == pytest.approx(repeated[kind].numbers), kind
+        assert found.values == pytest.approx(repeated[kind].values), kind
         for name, (low, high) in found.intervals.items():
             # Fewer rows went in, so the interval is wider, however heavy they are.
             other = repeated[kind].intervals[name]
@@ -390,7 +388,7 @@ def test_a_common_weight_changes_nothing() -> None:
     )
     assert len(one) > 0
     for a, b in zip(one, three, strict=True):
-        assert a.numbers == pytest.approx(b.numbers)
+        assert a.values == pytest.approx(b.values)
         for name, limits in a.intervals.items():
             assert limits == pytest.approx(b.intervals[name])
 
@@ -523,7 +521,7 @@ def test_slices_that_are_alike_are_seldom_said_to_differ() -> None:
             slices={"site": site},
             measures="accuracy",
             interval="analytic",
-            resamples=400,
+            n_resamples=400,
         ).findings
 
     assert rates(make, 100)["slices-differ"] <= border(0.05, 100)
@@ -572,9 +570,9 @@ def lonely(least: int) -> None:
         alone = partition.sizes.count(1)
         if alone >= least:
             share = findings.IntervalNumber(alone / sum(partition.sizes), 0.1, 0.4)
-            text = f"{s.who} leaves {share} of the items alone."
+            text = f"{s.title} leaves {share} of the items alone."
             yield findings.FindingDraft(
-                text, {"share": share, "clusters": alone}, s.named("F1", "purity")
+                text, {"share": share, "clusters": alone}, s.shown_among("F1", "purity")
             )
 
 
@@ -644,9 +642,7 @@ def page(*systems: dict[str, list[float]]) -> dict[tuple[str, str], float]:
     ]
     found = findings.find_all(subjects)
     return {
-        (f.sentence, f.systems[0]): f.numbers["adjusted p"]
-        for f in found
-        if f.sentence != "nothing"
+        (f.message, f.systems[0]): f.values["adjusted p"] for f in found if f.message != "nothing"
     }
 
 
@@ -677,8 +673,8 @@ def test_all_claims_of_a_page_share_one_error_budget() -> None:
 def test_of_what_is_not_claimed_a_rule_may_say_that_it_is_not() -> None:
     subject = Subject("a", 0.95, (Hypotheses({"first-kind": [0.3]}),))
     [found] = findings.find_all([subject])
-    assert found.sentence == "nothing"
-    assert "adjusted p" not in found.numbers
+    assert found.message == "nothing"
+    assert "adjusted p" not in found.values
 
 
 def test_ten_systems_that_err_evenly_are_not_said_to_err_unevenly() -> None:
@@ -692,10 +688,8 @@ def test_ten_systems_that_err_evenly_are_not_said_to_err_unevenly() -> None:
             for x, e in zip(predicted, residual, strict=True)
         ]
         subjects = [Subject(f"s{j}", 0.95, (of,)) for j, of in enumerate(rows)]
-        spoken += bool([f for f in findings.find_all(subjects) if "adjusted p" in f.numbers])
-        alone += any(
-            "adjusted p" in f.numbers for one in subjects for f in findings.find_all([one])
-        )
+        spoken += bool([f for f in findings.find_all(subjects) if "adjusted p" in f.values])
+        alone += any("adjusted p" in f.values for one in subjects for f in findings.find_all([one]))
     assert spoken <= stats.binom.ppf(0.99, pages, 0.05)
     assert alone > stats.binom.ppf(0.9999, pages, 0.05)
 
@@ -813,10 +807,10 @@ def test_the_gravest_come_first_and_say_by_what_rule() -> None:
     grave = [SEVERITIES.index(f.severity) for f in found]
     assert grave == sorted(grave)
     for f in found:
-        assert f.rule == KINDS[f.kind].when
+        assert f.criterion == KINDS[f.kind].when
         assert f.severity == KINDS[f.kind].severity
-        assert str(f) == f.sentence
-        assert set(f.intervals) <= set(f.numbers)
+        assert str(f) == f.message
+        assert set(f.intervals) <= set(f.values)
 
 
 def test_every_kind_is_documented() -> None:
@@ -863,7 +857,7 @@ def test_findings_of_cells_resample_nothing(given: str, monkeypatch: pytest.Monk
     monkeypatch.setattr("calipers._core.bootstrap_cells", refuse)
     ev = cal.classification(truth, said, measures="accuracy", curves=False, **{given: rows[given]})
     found = by_kind(ev)["rules-out-only"]
-    assert found.numbers["LR+"] == pytest.approx((190 / 200) / (60 / 200))
+    assert found.values["LR+"] == pytest.approx((190 / 200) / (60 / 200))
     # Of few clusters or weights that count as fewer rows less is known.
     alone = by_kind(cal.classification(truth, said, measures="accuracy", curves=False))
     low, high = found.intervals["LR+"]

@@ -31,7 +31,7 @@ def scored(rng: np.random.Generator, rows: int = 400) -> tuple[Any, Any]:
 
 def classified(truth: Any, **options: Any) -> Evaluation:
     """Without curves."""
-    return cal.classification(truth, curves=False, resamples=200, **options)
+    return cal.classification(truth, curves=False, n_resamples=200, **options)
 
 
 def test_identical_systems() -> None:
@@ -55,7 +55,7 @@ def test_answers_that_are_the_same(wrong: int, there: bool) -> None:
     several = classified(NAMES[truth], predicted={"x": NAMES[said], "y": NAMES[said]}, labels=NAMES)
     assert ("identical-systems" in kinds(several)) == there
     sets = np.eye(2, dtype=int)[truth], np.eye(2, dtype=int)[said]
-    of_sets = cal.multilabel(sets[0], {"x": sets[1], "y": sets[1]}, curves=False, resamples=200)
+    of_sets = cal.multilabel(sets[0], {"x": sets[1], "y": sets[1]}, curves=False, n_resamples=200)
     assert ("identical-systems" in kinds(of_sets)) == there
 
 
@@ -81,7 +81,7 @@ def test_too_good_to_be_true(rows: int) -> None:
     three = NAMES[np.arange(rows) % 3]
     assert ("perfect-separation" in kinds(classified(three, predicted=three))) == there
     sets = np.eye(3, dtype=int)[np.arange(rows) % 3]
-    of_sets = cal.multilabel(sets, sets, curves=False, resamples=200)
+    of_sets = cal.multilabel(sets, sets, curves=False, n_resamples=200)
     assert ("perfect-separation" in kinds(of_sets)) == there
 
 
@@ -104,7 +104,7 @@ def test_rows_that_are_given_twice() -> None:
     other = rng.normal(size=400)
     ev = classified(truth[places], score={"x": score[places], "y": other[places]})
     [found] = [f for f in ev.findings if f.kind == "duplicated-rows"]
-    assert found.numbers["share"] == pytest.approx(40 / 440)
+    assert found.values["share"] == pytest.approx(40 / 440)
     number = rng.normal(size=400)
     assert "duplicated-rows" in kinds(cal.regression(number[places], score[places]))
     shares = rng.dirichlet(np.ones(3), 400)
@@ -140,8 +140,8 @@ def test_of_very_many_rows_some_are_looked_at() -> None:
     places = np.append(np.arange(rows), np.arange(rows // 20))
     of = RowOutputs(truth[places], {"x": [score[places]]}, {}, False)
     [found] = DUPLICATED.of(Subject(None, 0.95, (of,)))
-    assert found.numbers["share"] == pytest.approx(1 / 21, rel=0.1)
-    assert found.numbers["rows looked at"] == pytest.approx(MOST_SORTED, rel=0.1)
+    assert found.values["share"] == pytest.approx(1 / 21, rel=0.1)
+    assert found.values["rows looked at"] == pytest.approx(MOST_SORTED, rel=0.1)
 
 
 def large_tables(rows: int) -> dict[str, Callable[[], Evaluation]]:
@@ -179,7 +179,7 @@ def test_of_very_many_rows_a_column_of_few_values_hides_no_repetition() -> None:
     said = {"tenths": [score[places].round(1)], "score": [score[places]]}
     of = RowOutputs(truth[places], said, {}, False)
     [found] = DUPLICATED.of(Subject(None, 0.95, (of,)))
-    assert found.numbers["share"] == pytest.approx(1 / 11, rel=0.1)
+    assert found.values["share"] == pytest.approx(1 / 11, rel=0.1)
 
 
 def by_site(rng: np.random.Generator, better: float) -> Evaluation:
@@ -195,13 +195,13 @@ def by_site(rng: np.random.Generator, better: float) -> Evaluation:
 def test_a_difference_that_is_reversed_in_every_slice() -> None:
     ev = by_site(np.random.default_rng(6), 0.8)
     [found] = [f for f in ev.findings if f.kind == "slices-reverse"]
-    assert found.numbers["difference"] * found.numbers["mean difference within slices"] < 0
+    assert found.values["difference"] * found.values["mean difference within slices"] < 0
     # By hand: the mean over slices, by their rows.
     at = {(x.slice, x.estimate.system): x.estimate for x in ev.slices}
     rows = {name: at[name, "site"].n for name in ("0", "1")}
     gaps = {name: at[name, "rows"].value - at[name, "site"].value for name in rows}
     mean = sum(rows[name] * gaps[name] for name in rows) / 1000
-    assert found.numbers["mean difference within slices"] == pytest.approx(
+    assert found.values["mean difference within slices"] == pytest.approx(
         mean if found.systems[0] == "rows" else -mean
     )
     low, high = found.intervals["mean difference within slices"]

@@ -80,8 +80,8 @@ def test_heavy_tails_say_how_heavy(rng: RNG) -> None:
     e = stats.t(2.5).ppf((np.arange(400) + 0.5) / 400)
     found = said(rng.permutation(400) / 100.0, e)["heavy-tails"]
     ratio = e.std() / np.abs(e - e.mean()).mean()
-    assert found.numbers["standard over mean absolute deviation"] == pytest.approx(ratio)
-    assert found.numbers["of normal residuals"] == pytest.approx(np.sqrt(np.pi / 2))
+    assert found.values["standard over mean absolute deviation"] == pytest.approx(ratio)
+    assert found.values["of normal residuals"] == pytest.approx(np.sqrt(np.pi / 2))
     light = stats.t(6).ppf((np.arange(400) + 0.5) / 400)
     assert "heavy-tails" not in said(rng.permutation(400) / 100.0, light)
 
@@ -90,12 +90,12 @@ def test_a_share_below_the_mean_knows_that_the_mean_is_estimated(rng: RNG) -> No
     e = rng.exponential(size=300)
     found = said(rng.normal(size=300), e)["skewed-residuals"]
     share = "share below the mean"
-    assert found.numbers[share] == np.mean(e < e.mean())
+    assert found.values[share] == np.mean(e < e.mean())
     # What other samples show, not the binomial error.
     shares = [np.mean(x < x.mean()) for x in rng.exponential(size=(2000, 300))]
     low, high = found.intervals[share]
     assert (high - low) / 2 == pytest.approx(1.97 * np.std(shares), rel=0.15)
-    assert "above their mean" in said(rng.normal(size=300), -e)["skewed-residuals"].sentence
+    assert "above their mean" in said(rng.normal(size=300), -e)["skewed-residuals"].message
 
 
 def test_a_trend_has_the_means_of_the_fifths(rng: RNG) -> None:
@@ -106,37 +106,37 @@ def test_a_trend_has_the_means_of_the_fifths(rng: RNG) -> None:
     for which, rows in (("lowest", order[:100]), ("highest", order[400:])):
         name, own = f"mean residual of the {which} fifth", e[rows]
         t = stats.t.interval(0.95, 99, own.mean(), own.std(ddof=1) / 10)
-        assert found.numbers[name] == pytest.approx(own.mean())
+        assert found.values[name] == pytest.approx(own.mean())
         assert found.intervals[name] == pytest.approx(t)
     rest = np.polyval(np.polyfit(np.argsort(order), e, 1), np.argsort(order))
-    assert found.numbers["RMSE on a line"] == pytest.approx(np.sqrt(np.mean((e - rest) ** 2)))
-    assert "too extreme" in found.sentence
-    assert "too moderate" in said(p, rng.normal(size=500) - 0.5 * p)["trend-of-residuals"].sentence
+    assert found.values["RMSE on a line"] == pytest.approx(np.sqrt(np.mean((e - rest) ** 2)))
+    assert "too extreme" in found.message
+    assert "too moderate" in said(p, rng.normal(size=500) - 0.5 * p)["trend-of-residuals"].message
 
 
 def test_errors_that_grow_or_shrink(rng: RNG) -> None:
     p = rng.normal(size=400)
     grow = said(p, rng.normal(size=400) * np.exp(p / 2))
     assert set(grow) >= {"uneven-errors"}
-    assert "reflect the large predictions" in grow["uneven-errors"].sentence
+    assert "reflect the large predictions" in grow["uneven-errors"].message
     shrink = said(p, rng.normal(size=400) * np.exp(-p / 2))
-    assert "reflect the small predictions" in shrink["uneven-errors"].sentence
+    assert "reflect the small predictions" in shrink["uneven-errors"].message
 
 
 def test_rows_that_carry_are_named(rng: RNG) -> None:
     e = rng.normal(size=300)
     e[[7, 100]] = 20, -30
     found = said(np.arange(300.0), e)["rows-carry"]
-    assert found.numbers["rows that carry"] == 1
-    assert found.numbers["share of the squared error"] == pytest.approx(900 / np.sum(e**2))
-    assert found.numbers["RMSE without them"] == pytest.approx(
+    assert found.values["rows that carry"] == 1
+    assert found.values["share of the squared error"] == pytest.approx(900 / np.sum(e**2))
+    assert found.values["RMSE without them"] == pytest.approx(
         np.sqrt(np.mean(np.delete(e, 100) ** 2))
     )
-    assert ": row 100. Without it" in found.sentence
+    assert ": row 100. Without it" in found.message
     e[[8, 101]] = 31, -29
     found = said(np.arange(300.0), e)["rows-carry"]
-    assert "2 of 300 rows" in found.sentence
-    assert ": row 8 and row 100. Without them" in found.sentence
+    assert "2 of 300 rows" in found.message
+    assert ": row 8 and row 100. Without them" in found.message
 
 
 def test_rows_are_called_as_they_were_given(rng: RNG) -> None:
@@ -165,16 +165,16 @@ def test_weights_count_rows_as_often(rng: RNG) -> None:
     e = np.exp(p / 2) * rng.standard_t(2, 200) + 0.4 * p
     once, twice = said(p, e), said(p, e, np.full(200, 2.0), None)
     assert len(once) > 2
-    assert {k: f.numbers for k, f in once.items()} == {
-        k: pytest.approx(dict(f.numbers)) for k, f in twice.items()
+    assert {k: f.values for k, f in once.items()} == {
+        k: pytest.approx(dict(f.values)) for k, f in twice.items()
     }
     w = rng.integers(0, 4, 200).astype(float)
     of_weights = said(p, e, w, None)
     of_rows = said(np.repeat(p, w.astype(int)), np.repeat(e, w.astype(int)))
     for kind in set(of_weights) & set(of_rows) - {"rows-carry"}:
-        for name, value in of_weights[kind].numbers.items():
+        for name, value in of_weights[kind].values.items():
             if name != "p":
-                assert of_rows[kind].numbers[name] == pytest.approx(value, rel=1e-9), (kind, name)
+                assert of_rows[kind].values[name] == pytest.approx(value, rel=1e-9), (kind, name)
 
 
 # --------------------------------------------------------------------------- no fault, no finding

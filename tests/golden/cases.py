@@ -19,7 +19,7 @@ import numpy as np
 import calipers as cal
 
 ROWS = 140
-FEW: dict[str, Any] = {"resamples": 200, "seed": 7}
+FEW: dict[str, Any] = {"n_resamples": 200, "seed": 7}
 
 
 @cache
@@ -219,7 +219,7 @@ OF_TOPICS: dict[str, dict[str, Any]] = {
     "geometric": {"measures": ["GMAP", "AP", "SetF", "SetP", "NumRet"]},
     "ties averaged": {"measures": ["AP", "nDCG@5", "P@5"], "ties": "average"},
     "ties at worst": {"measures": ["AP", "nDCG@5"], "ties": "worst"},
-    "incomplete": {"measures": ["P@5", "RBP", "nDCG@5"], "incomplete": True},
+    "incomplete": {"measures": ["P@5", "RBP", "nDCG@5"], "judgment_bounds": True},
     "judged only": {"measures": ["AP", "nDCG@5"], "judged_only": True},
     "zero": {"measures": ["AP", "RR"], "undefined": "zero"},
     "relevant from 2": {"measures": ["AP", "P@5"], "rel": 2},
@@ -361,7 +361,7 @@ def _others() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "agreement of raters", partial(cal.agreement, said, scale="ordinal", **FEW)
     yield (
         "order of systems",
-        lambda: cal.order_agreement(
+        lambda: cal.system_rank_correlation(
             retrieved(True, measures=["AP", "P@5"]), "AP", "P@5", level=0.95, **FEW
         ),
     )
@@ -395,7 +395,7 @@ def _others() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "plan of pairs", partial(cal.plan, "accuracy", discordant=0.1, difference=0.03)
     yield (
         "plan of an area",
-        partial(cal.plan, "AUC", value=0.85, positives_share=0.3, half_width=0.03),
+        partial(cal.plan, "AUC", value=0.85, prevalence=0.3, half_width=0.03),
     )
     yield "plan of non-inferiority", partial(cal.plan, "AP", sd=0.2, margin=0.03)
     yield (

@@ -17,7 +17,7 @@ from pyarrow import csv, parquet
 
 import calipers as cal
 
-FEW: dict[str, Any] = {"resamples": 200, "seed": 7}
+FEW: dict[str, Any] = {"n_resamples": 200, "seed": 7}
 
 
 @contextlib.contextmanager
@@ -155,7 +155,7 @@ def of_earlier(task: str) -> Any:
     )
     old = {**columns, role: {"old": columns[role]["old"]}}
     new = {**columns, role: {"new": columns[role]["new"]}}
-    kept = cal.keep(verb(**old, **FEW, data=table(), id="id"))
+    kept = cal.keep_predictions(verb(**old, **FEW, data=table(), id="id"))
     return verb(**new, **FEW, data=table(), id="id", baseline=cal.from_json(kept.to_json()))
 
 
@@ -266,7 +266,7 @@ def of_run_tables() -> Any:
 def of_earlier_run() -> Any:
     """A run beside one that was kept."""
     qrels, runs = judged()
-    kept = cal.keep(cal.retrieval(qrels, {"old": runs["old"]}, measures=["AP"], **FEW))
+    kept = cal.keep_predictions(cal.retrieval(qrels, {"old": runs["old"]}, measures=["AP"], **FEW))
     return cal.retrieval(
         qrels, {"new": runs["new"]}, measures=["AP"], baseline=cal.from_json(kept.to_json()), **FEW
     )

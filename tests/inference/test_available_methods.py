@@ -76,7 +76,7 @@ def two_classes(interval: Any, **options: Any) -> Evaluation:
         probability=SCORE,
         measures=list(KINDS),
         interval=interval,
-        resamples=400,
+        n_resamples=400,
         curves=False,
         **options,
     )
@@ -120,10 +120,10 @@ def test_a_general_word_says_what_the_default_is() -> None:
     made = two_classes("hanley,analytic")
     assert made["AUC"].method == "Hanley-McNeil [H]"
     assert made["F1"].method == "delta"
-    assert made["recall@FPR=0.1"].no_interval == "no_analytic_interval"
+    assert made["recall@FPR=0.1"].interval_reason == "no_analytic_interval"
     none = two_classes("wilson,none")
     assert none["recall"].method == "Wilson [W]"
-    assert none["AUC"].no_interval == "not_asked"
+    assert none["AUC"].interval_reason == "not_asked"
     assert made.provenance["interval"] == "hanley, analytic"
 
 
@@ -151,7 +151,7 @@ def test_other_names_are_errors_that_list_the_known_ones(odd: Any) -> None:
     ],
 )
 def test_methods_are_read_as_they_are_printed(printed: str, name: str) -> None:
-    assert Settings.parsed(printed) == Settings.parsed(name)
+    assert Settings.parse(printed) == Settings.parse(name)
 
 
 def test_an_odd_name_is_repeated_as_it_was_written_and_the_list_is_given_once() -> None:
@@ -295,7 +295,7 @@ def test_bca_of_a_loss_is_scipys(name: str) -> None:
     """Both with 20,000 replicates of their own."""
     generator = np.random.default_rng(4)
     truth = generator.standard_t(4, 60)
-    made = cal.regression(truth, np.zeros(60), measures=name, interval="bca", resamples=20_000)[
+    made = cal.regression(truth, np.zeros(60), measures=name, interval="bca", n_resamples=20_000)[
         name
     ]
 
@@ -364,7 +364,7 @@ def test_bca_and_student_over_topics_are_scipys() -> None:
     values = topics("bca", ["AP"]).per_unit
     assert values is not None
     column = np.array(next(iter(next(iter(values.values.values())).values())))
-    made = topics("bca", ["AP"], resamples=20_000)["AP"]
+    made = topics("bca", ["AP"], n_resamples=20_000)["AP"]
     theirs = stats.bootstrap(
         (column,), np.mean, n_resamples=20_000, random_state=np.random.default_rng(1)
     ).confidence_interval
@@ -431,7 +431,7 @@ def test_every_method_applies_to_something_and_everything_named_is_a_method() ->
 def test_one_cluster_is_none() -> None:
     made = two_classes("bca,wilson", cluster=np.zeros(N))
     for one in made:
-        assert one.no_interval == "too_few_clusters"
+        assert one.interval_reason == "too_few_clusters"
     assert INTERVALS == ("auto", "bootstrap", "analytic", "none")
 
 
@@ -454,7 +454,7 @@ def test_stratified_replicates_keep_the_classes() -> None:
     for measure in ("AP", "AUC", "precision", "recall@FPR=0.1"):
         assert ev["a", measure].method == "stratified bootstrap [B]"
     # The share of positives is what it is in every replicate.
-    assert ev["a", "prevalence"].no_interval == "no_spread"
+    assert ev["a", "prevalence"].interval_reason == "no_spread"
     comparison = ev.compare(adjust="none")
     assert comparison["precision"].method == "paired stratified bootstrap [B]"
     of_class = [np.flatnonzero(truth), np.flatnonzero(~truth)]

@@ -56,7 +56,7 @@ def test_how_skewed_an_area_is() -> None:
     score = random.normal(positive + 1.0, 1.0)
     _, moved = placements(positive, score)
     moved /= np.sqrt(np.where(positive, 8 / 7, 32 / 31))
-    reading = ScoredRows(positive, score, None, None, Settings()).reading(parse("AUC"))
+    reading = ScoredRows(positive, score, None, None, Settings()).point_estimate(parse("AUC"))
     skewness = abs((moved**3).sum()) / (moved**2).sum() ** 1.5
     assert reading.skewness == pytest.approx(skewness)
 

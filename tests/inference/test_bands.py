@@ -168,8 +168,8 @@ def test_better_data_make_narrower_bands() -> None:
 # --- Replicates of blocks of rows -----------------------------------------------------------------
 
 
-def drawn(table: ScoreTable, places: np.ndarray, resamples: int) -> ThresholdReplicates:
-    return ThresholdReplicates.drawn_by_block(table, places, Settings("auto", 0.95, resamples, 0))
+def drawn(table: ScoreTable, places: np.ndarray, n_resamples: int) -> ThresholdReplicates:
+    return ThresholdReplicates.drawn_by_block(table, places, Settings("auto", 0.95, n_resamples, 0))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -181,11 +181,11 @@ def test_blocks_vary_as_the_draws_of_their_rows(weighted: bool) -> None:
     table = ScoreTable.from_rows(truth, score, weight if weighted else None)
     places = np.array([1, 5, 300, 2000, 2001, 3500])
     counted = drawn(table, places, 4000)
-    assert counted.places.tolist() == [0, *places, 4000]
+    assert counted.threshold_indices.tolist() == [0, *places, 4000]
     order = np.argsort(-score)
     for running, of in ((counted.positive, truth), (counted.negative, ~truth)):
         assert (running[:, 0] == 0).all()
-        for at, place in enumerate(counted.places):
+        for at, place in enumerate(counted.threshold_indices):
             own = weight[order[:place]] * of[order[:place]]
             mean, variance = own.sum(), (own**2).sum()
             error = np.sqrt(variance / 4000)

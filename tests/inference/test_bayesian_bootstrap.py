@@ -121,7 +121,7 @@ def test_how_far_halves_are_put() -> None:
 )
 def test_a_bounded_mean_always_has_a_sane_interval(measure: str, values: list[float]) -> None:
     e = cal.from_values({"a": values}, measure=measure)["a", measure]
-    assert e.no_interval is None
+    assert e.interval_reason is None
     assert 0 <= e.low <= e.value <= e.high <= 1
     assert e.low < e.high
 
@@ -208,10 +208,10 @@ def test_what_ties_altogether_could_have_differed() -> None:
     assert -d.low == pytest.approx(d.high)
     assert 0.04 < d.high < 0.06  # half of 41 topics may be 1 apart
     assert d.p == 1
-    assert 0.05 < d.detectable < 0.08
-    assert pairs("x", 0, 0, 40).no_interval == "nothing_differs"
-    assert pairs("RR", 1, 0, 1).no_interval is None
-    assert pairs("x", 1, 0, 1).no_interval == "too_few_units"
+    assert 0.05 < d.min_detectable < 0.08
+    assert pairs("x", 0, 0, 40).interval_reason == "nothing_differs"
+    assert pairs("RR", 1, 0, 1).interval_reason is None
+    assert pairs("x", 1, 0, 1).interval_reason == "too_few_units"
 
 
 # --- About the mean -------------------------------------------------------------------------------
@@ -221,8 +221,8 @@ def test_tails_are_those_of_beta_and_of_draws() -> None:
     """Of units that are 0 or 1 with halves there it is a Beta distribution; of others, draws."""
     for ones, zeros in ((3, 7), (0, 12), (40, 2)):
         counts = np.array([ones, zeros], float)
-        of = AugmentedMean.of(np.array([1.0, 0.0]), (0.0, 1.0), counts=counts)
-        same = AugmentedMean.of(np.repeat([1.0, 0.0], [ones, zeros]), (0.0, 1.0))
+        of = AugmentedMean.from_values(np.array([1.0, 0.0]), (0.0, 1.0), counts=counts)
+        same = AugmentedMean.from_values(np.repeat([1.0, 0.0], [ones, zeros]), (0.0, 1.0))
         assert of is not None
         assert same is not None
         beta = stats.beta(ones + 0.5, zeros + 0.5)
@@ -233,7 +233,7 @@ def test_tails_are_those_of_beta_and_of_draws() -> None:
     random = np.random.default_rng(2)
     x, w = random.normal(0.1, 0.3, 7), random.exponential(size=7)
     for weight in (None, w):
-        made = AugmentedMean.of(x, (-0.9, 1.2), weight=weight)
+        made = AugmentedMean.from_values(x, (-0.9, 1.2), weight=weight)
         assert made is not None
         # An end weighs as one of Kish's number of units does.
         end = 1.0 if weight is None else (w @ w) / w.sum()
@@ -247,7 +247,7 @@ def test_tails_are_those_of_beta_and_of_draws() -> None:
     # Quantiles and tails are one distribution, far out and of many units.
     for n in (5, 300, 30_000):
         x = random.standard_t(3, n)
-        made = AugmentedMean.of(x, (float(x.min()) - 1, float(x.max()) + 1))
+        made = AugmentedMean.from_values(x, (float(x.min()) - 1, float(x.max()) + 1))
         assert made is not None
         for share in (1e-6, 0.025, 0.4, 0.975, 1 - 1e-6):
             below, above = made.tails(float(made.quantiles(np.array([share]))[0]))

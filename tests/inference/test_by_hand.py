@@ -274,8 +274,8 @@ def test_topics() -> None:
 
 def test_replicates_of_sums() -> None:
     """Means of eight units, times eight; the logarithms of a geometric mean taken back."""
-    assert Summary("sum").of_means(np.array([[0.5], [0.25]]), 8).tolist() == [4.0, 2.0]
-    found = Summary("geometric").of_means(np.array([np.log(0.3)]), 8)
+    assert Summary("sum").summarize_means(np.array([[0.5], [0.25]]), 8).tolist() == [4.0, 2.0]
+    found = Summary("geometric").summarize_means(np.array([np.log(0.3)]), 8)
     assert found == pytest.approx(0.3, rel=1e-12)
 
 
@@ -304,13 +304,13 @@ def test_jeffreys_of_the_cells() -> None:
     others = np.sum(said != (TRUTH == 1))
     share = stats.beta.ppf([0.025, 0.975], tp + 0.5, others + 1)
     f1 = 2 * share / (1 + share)  # with 1 for ½ 0.010 and 0.018 off
-    assert of_classes("F1", resamples=200_000) == pytest.approx(tuple(f1), abs=3e-3)
+    assert of_classes("F1", n_resamples=200_000) == pytest.approx(tuple(f1), abs=3e-3)
 
 
 def test_half_a_row_at_the_end_of_a_limit() -> None:
     """Of n losses that are all 0 the mean is Beta(½, n) for the upper limit."""
     made = cal.classification(
-        TRUTH, probability=TRUTH * 1.0, measures=["Brier"], resamples=200_000, curves=False
+        TRUTH, probability=TRUTH * 1.0, measures=["Brier"], n_resamples=200_000, curves=False
     )["Brier"]
     assert made.low == 0
     assert made.high == pytest.approx(stats.beta.ppf(0.975, 0.5, 24), rel=1e-7)

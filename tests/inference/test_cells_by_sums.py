@@ -26,17 +26,17 @@ def _rows(seed: int = 4) -> tuple[np.ndarray, ...]:
 def _drawn(rows: int, settings: Settings) -> np.ndarray:
     truth, predicted, _, weight = (x[:rows] for x in _rows())
     of = MultinomialCells.from_codes([truth, predicted], (2, 2), weight)
-    return np.concatenate(list(of.drawn(settings)))
+    return np.concatenate(list(of.draw_replicates(settings)))
 
 
 def test_replicates_have_the_mean_and_the_variance_of_weights_drawn_row_by_row():
-    settings = Settings(resamples=20_000)
+    settings = Settings(n_resamples=20_000)
     truth, predicted, _, weight = _rows()
     drawn = _drawn(ROWS, settings)
     for cell in range(4):
         own = weight[truth * 2 + predicted == cell]
         # Of a Poisson number of each row the weight has the mean Σw and the variance Σw².
-        error = np.sqrt(np.square(own).sum() / settings.resamples)
+        error = np.sqrt(np.square(own).sum() / settings.n_resamples)
         assert drawn[:, cell].mean() == pytest.approx(own.sum(), abs=4 * error)
         assert drawn[:, cell].var() == pytest.approx(np.square(own).sum(), rel=0.06)
     assert abs(np.corrcoef(drawn.T) - np.eye(4)).max() < 0.03
@@ -48,9 +48,9 @@ def test_rows_are_not_looked_at_where_they_are_many(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         MultinomialCells, "row", lambda of: (touched.append(len(of.flat)), row(of))[1]
     )
-    _drawn(ROWS, Settings(resamples=50))
+    _drawn(ROWS, Settings(n_resamples=50))
     assert not touched
-    _drawn(MAX_DRAWN_ROWS, Settings(resamples=50))
+    _drawn(MAX_DRAWN_ROWS, Settings(n_resamples=50))
     assert touched == [MAX_DRAWN_ROWS]
 
 
@@ -59,7 +59,7 @@ def test_intervals_by_sums_are_those_by_rows(monkeypatch: pytest.MonkeyPatch):
 
     def evaluated() -> cal.Evaluation:
         return cal.classification(
-            truth, {"a": first, "b": second}, weight=weight, measures=COUNTED, resamples=4000
+            truth, {"a": first, "b": second}, weight=weight, measures=COUNTED, n_resamples=4000
         )
 
     by_sums = evaluated()
@@ -106,7 +106,7 @@ def test_differences_by_cells_are_those_by_rows(classes: int, monkeypatch: pytes
 
     def differences() -> list[cal.Difference]:
         made = cal.classification(
-            truth, {"a": first, "b": second}, weight=weight, measures=measures, resamples=100
+            truth, {"a": first, "b": second}, weight=weight, measures=measures, n_resamples=100
         )
         return list(made.compare(adjust="none", margin=0.01))
 
@@ -125,7 +125,7 @@ def test_cells_stand_for_their_rows_in_the_bayesian_bootstrap():
     weight[::7] = 0.0
     settings, measure = Settings(), cal.measure("precision")
     a, b = (
-        ClassCounts.from_codes(truth, said, ("no", "yes"), settings, weight).reading(measure)
+        ClassCounts.from_codes(truth, said, ("no", "yes"), settings, weight).point_estimate(measure)
         for said in (first, second)
     )
     by_cell, by_row = (
@@ -134,9 +134,9 @@ def test_cells_stand_for_their_rows_in_the_bayesian_bootstrap():
     assert by_cell is not None
     assert by_row is not None
     assert by_cell.differing == by_row.differing > 0
-    assert by_cell.number <= 8 < by_row.number
+    assert by_cell.n <= 8 < by_row.n
     of_cells, of_rows = (
-        bayesian_bootstrap.AugmentedMean.of(
+        bayesian_bootstrap.AugmentedMean.from_values(
             of.values, (-0.5, 0.9), weight=of.weight, counts=of.counts
         )
         for of in (by_cell, by_row)
@@ -148,10 +148,10 @@ def test_cells_stand_for_their_rows_in_the_bayesian_bootstrap():
     quantiles = of_rows.quantiles(shares)
     width = quantiles[2] - quantiles[0]
     assert of_cells.quantiles(shares) == pytest.approx(quantiles, abs=1e-4 * width)
-    assert of_cells.spread == pytest.approx(of_rows.spread, rel=1e-5)
+    assert of_cells.standard_deviation == pytest.approx(of_rows.standard_deviation, rel=1e-5)
 
 
-_minus = _CountsDistribution.minus
+_minus = _CountsDistribution.difference
 
 
 def _by_rows(

@@ -86,7 +86,7 @@ def test_equal_clusters_have_the_error_of_their_means() -> None:
     found = clusters.mean_error(values.ravel())
     assert found.se == pytest.approx(stats.sem(values.mean(axis=1)), rel=1e-12)
     assert found.degrees == pytest.approx(11, rel=1e-12)
-    assert clusters.counted == "12 clusters"
+    assert clusters.count_text == "12 clusters"
 
 
 def test_two_parts_without_a_common_cluster_are_two_means() -> None:
@@ -161,7 +161,7 @@ def test_a_weight_of_two_is_the_row_twice() -> None:
     weight = np.random.default_rng(4).integers(0, 4, 60).astype(float)
     twice = {name: np.repeat(column, weight.astype(int)) for name, column in rows.items()}
     for interval in ("analytic", "bootstrap"):
-        options: dict[str, Any] = {"interval": interval, "measures": ALL, "resamples": 200}
+        options: dict[str, Any] = {"interval": interval, "measures": ALL, "n_resamples": 200}
         both = evaluated(rows, weight=weight, **options), evaluated(twice, **options)
         for a, b in zip(*both, strict=True):
             assert a.value == pytest.approx(b.value, rel=1e-9)
@@ -206,7 +206,7 @@ def auc_error(truth: npt.NDArray[np.bool_], score: FloatArray, clusters: Cluster
     """By how much rows move the AUC, put together by clusters."""
     found = influence(parse("AUC"), ScoreTable.from_rows(truth, score, clusters.weight))
     assert found is not None
-    moved = found.of_rows(truth, score)
+    moved = found.row_values(truth, score)
     moved = moved if clusters.weight is None else moved * clusters.weight
     return clusters.error_by_class(moved, truth, pairs=True).se
 
@@ -217,7 +217,7 @@ def test_the_error_of_an_auc_is_obuchowskis(seed: int) -> None:
     score = np.round(rows["probability"], 1)  # ties
     placed = placements(rows["truth"], score)
     of_score = ScoreInfluence(*ScoreTable.from_rows(rows["truth"], score).placements())
-    assert of_score.of_rows(rows["truth"], score) == pytest.approx(placed, abs=1e-12)
+    assert of_score.row_values(rows["truth"], score) == pytest.approx(placed, abs=1e-12)
     expected = obuchowski(rows["truth"], placed, rows["user"])
     found = auc_error(rows["truth"], score, ClusterIndex.from_names(rows["user"]))
     assert found == pytest.approx(expected, rel=1e-12)
@@ -300,7 +300,7 @@ def test_replicates_are_those_of_clusters_repeated(measure: str) -> None:
         )
         return ev[measure].value
 
-    source = evaluated(rows, measures=measure, resamples=100, seed=5).sources
+    source = evaluated(rows, measures=measure, n_resamples=100, seed=5).sources
     system = source.by_name["system"]
     found = system.reading(source.measures[0]).own_replicates
     expected = brute_force(rows, value, 5, 100)
@@ -342,9 +342,9 @@ def test_the_names_of_clusters_change_nothing() -> None:
 @pytest.mark.parametrize("interval", ["auto", "analytic", "bootstrap"])
 def test_every_row_its_own_cluster_is_no_clusters(interval: str) -> None:
     rows = clustered(250, 1, 11)
-    asked = {"interval": interval, "measures": ALL, "curves": False, "resamples": 200}
+    asked = {"interval": interval, "measures": ALL, "curves": False, "n_resamples": 200}
     by_row = cal.classification(rows["truth"], probability=rows["probability"], **asked)
-    by_cluster = evaluated(rows, interval=interval, measures=ALL, resamples=200)
+    by_cluster = evaluated(rows, interval=interval, measures=ALL, n_resamples=200)
     for a, b in zip(by_row, by_cluster, strict=True):
         assert (a.low, a.high, a.method) == (b.low, b.high, b.method)
 
@@ -397,7 +397,7 @@ def test_few_clusters_are_noted_and_one_has_no_interval() -> None:
         alone = evaluated(rows, cluster=["all"] * 80, interval=interval, measures=ALL)
         for e in alone:
             assert not e.has_interval
-            assert e.no_interval in ("too_few_clusters", "no_analytic_interval", "too_few_rows")
+            assert e.interval_reason in ("too_few_clusters", "no_analytic_interval", "too_few_rows")
 
 
 def test_clusters_are_checked() -> None:
@@ -409,15 +409,15 @@ def test_clusters_are_checked() -> None:
 
 def test_clusters_of_no_weight_do_not_count() -> None:
     found = ClusterIndex.from_names(np.array([0, 0, 1, 2]), np.array([1.0, 1.0, 1.0, 0.0]))
-    assert found.number == 2
-    assert found.taken(np.array([True, True, False, True])).number == 1
+    assert found.n_clusters == 2
+    assert found.take_rows(np.array([True, True, False, True])).n_clusters == 1
 
 
 def test_sums_are_redrawn_by_the_core() -> None:
     clusters = ClusterIndex.from_names(np.array(["b", "a", "b", "c"]))
     sums = clusters.sums(np.array([[1.0, -1.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.5]]))
     assert sums.tolist() == [[2.0, 0.0], [4.0, -1.0], [4.0, 0.5]]
-    drawn = clusters.redrawn(sums, Settings(resamples=100, seed=3))
+    drawn = clusters.redrawn(sums, Settings(n_resamples=100, seed=3))
     for b in range(100):
         assert drawn[b] == pytest.approx(_core.poisson_counts(3, b, 3) @ sums)
 
@@ -459,7 +459,7 @@ def test_clusters_cover_where_rows_do_not() -> None:
     for seed in range(160):
         rows = clustered(60, 10, 1000 + seed)
         by = {
-            "bootstrap": evaluated(rows, measures=measures, resamples=400),
+            "bootstrap": evaluated(rows, measures=measures, n_resamples=400),
             "analytic": evaluated(rows, measures=measures, interval="analytic"),
         }
         if seed < 80:  # enough for what is far off

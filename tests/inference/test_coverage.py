@@ -113,7 +113,7 @@ def test_methods_say_what_speaks_against_them(coverage: ModuleType) -> None:
     measures = [*largest, "recall@FPR=0.1", "precision@recall=0.9", "FPR@recall=0.9"]
     for number in range(150):
         made = world.draw(np.random.default_rng([7, number]))
-        for e in made(interval="auto", resamples=400, seed=number, measures=measures):
+        for e in made(interval="auto", n_resamples=400, seed=number, measures=measures):
             if e.measure in largest:
                 assert e.method == "pivotal bootstrap [B], logit, but a maximum of few rows"
             else:
@@ -131,10 +131,10 @@ def test_only_turned_errors_of_calibration_are_called_biased(
     world = sys.modules["worlds"].probabilities.probabilities(300, -0.5, 1.5, slope, "")
     for number in range(5):
         made = world.draw(np.random.default_rng([8, number]))
-        found = {e.measure: e for e in made(interval="auto", resamples=100, seed=number)}
+        found = {e.measure: e for e in made(interval="auto", n_resamples=100, seed=number)}
         assert found["ECE"].method == "noncentral chi-square of the bins"
         assert "but" not in found["calibration-slope"].method
-        by_name = made(interval="bootstrap", resamples=100, seed=number)["ECE"]
+        by_name = made(interval="bootstrap", n_resamples=100, seed=number)["ECE"]
         assert by_name.method.endswith(", but a biased measure")
 
 
@@ -228,7 +228,7 @@ def test_what_has_changed_is_drawn_anew(coverage: ModuleType, tmp_path: Path) ->
 def test_readings_are_those_of_the_verbs(coverage: ModuleType, name: str) -> None:
     """Every way to an interval, and every test."""
     simulation, world = sys.modules["simulation"], coverage.everything()[name]
-    given = {"resamples": 100, "seed": 3}
+    given = {"n_resamples": 100, "seed": 3}
     settings = Settings(**given)
     for number in range(3):
         made = world.draw(np.random.default_rng(number))

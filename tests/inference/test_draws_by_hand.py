@@ -38,7 +38,7 @@ from calipers.inference.summaries import Summary
 
 
 def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
-    given = {**options(rows, design), "curves": False, "resamples": DRAWS, **others}
+    given = {**options(rows, design), "curves": False, "n_resamples": DRAWS, **others}
     made = cal.classification(rows.truth, probability=rows.a, measures=[measure], **given)
     return made[measure]
 
@@ -182,7 +182,7 @@ def test_cells_of_three_classes() -> None:
     right = np.trace(share, axis1=1, axis2=2)
     by_chance = (share.sum(axis=1) * share.sum(axis=2)).sum(axis=1)
     kappa = (right - by_chance) / (1 - by_chance)
-    made = cal.classification(truth, said, measures=["kappa"], resamples=40_000, curves=False)
+    made = cal.classification(truth, said, measures=["kappa"], n_resamples=40_000, curves=False)
     assert limits(made["kappa"]) == pytest.approx(ends(kappa), abs=2.5e-3)
 
 
@@ -194,7 +194,7 @@ def test_a_perfect_table_of_clusters(weighs: bool) -> None:
     own = np.bincount(cluster, w)
     n = own.sum() ** 2 / (own**2).sum()
     made = cal.classification(
-        truth, truth, cluster=cluster, weight=w, measures=["F1"], resamples=40_000, curves=False
+        truth, truth, cluster=cluster, weight=w, measures=["F1"], n_resamples=40_000, curves=False
     )["F1"]
     share = stats.beta.ppf(0.025, n * w[truth == 1].sum() / w.sum() + 0.5, 1)
     assert made.low == pytest.approx(2 * share / (1 + share), abs=6e-3)
@@ -205,10 +205,10 @@ def test_a_perfect_table_of_clusters(weighs: bool) -> None:
 def test_classes_that_do_not_occur_take_nothing_of_the_prior() -> None:
     """Of two that occur each has ½ for what is right and ½ for what is wrong."""
     truth = np.array([0, 1])
-    of = ClassCounts.from_codes(truth, truth, ("0", "1", "2"), Settings(resamples=4_000))
+    of = ClassCounts.from_codes(truth, truth, ("0", "1", "2"), Settings(n_resamples=4_000))
     drawn = []
-    for cells, some in of.cells.as_likely(of.settings):
-        matrix = cells.by_margins(some, of.matrix.labels)
+    for cells, some in of.cells.draw_posterior(of.settings):
+        matrix = cells.margin_confusion(some, of.matrix.labels)
         drawn.append(matrix.hits[:, 0] / matrix.truth[:, 0])
     assert np.concatenate(drawn).mean() == pytest.approx(1.5 / 2, abs=0.012)
 
@@ -218,10 +218,10 @@ def test_as_many_are_drawn_as_are_asked_for(classes: int) -> None:
     """Some at a time where classes are many."""
     code = np.arange(300) % classes
     of = ClassCounts.from_codes(code, np.roll(code, 7), tuple(map(str, range(classes))), Settings())
-    for settings in (Settings(resamples=1_250), Settings(resamples=1_999)):
-        assert sum(len(some) for some in of.cells.drawn(settings)) == settings.resamples
-        made = sum(len(some) for _, some in of.cells.as_likely(settings))
-        assert made == settings.resamples
+    for settings in (Settings(n_resamples=1_250), Settings(n_resamples=1_999)):
+        assert sum(len(some) for some in of.cells.draw_replicates(settings)) == settings.n_resamples
+        made = sum(len(some) for _, some in of.cells.draw_posterior(settings))
+        assert made == settings.n_resamples
 
 
 # --- Losses ---------------------------------------------------------------------------------------
@@ -322,11 +322,11 @@ def test_a_loss_of_clusters_between_0_and_1(design: str) -> None:
 def test_limits_of_losses_that_are_cut_off() -> None:
     """√ of a mean square has no lower limit below 0, and one cluster says nothing."""
     x = np.array([0.1, 0.2, 0.1, 9.0, 0.3, 0.2, 8.5])
-    given: dict[str, Any] = {"measures": ["RMSE"], "resamples": DRAWS}
+    given: dict[str, Any] = {"measures": ["RMSE"], "n_resamples": DRAWS}
     found = cal.regression(x * 0, x, interval="studentised", **given)["RMSE"]
     assert found.low == 0
     found = cal.regression(x * 0, x, cluster=["a"] * 7, interval="hall", **given)["RMSE"]
-    assert found.no_interval == "too_few_clusters"
+    assert found.interval_reason == "too_few_clusters"
     normal = 10 * stats.norm.ppf((np.arange(200) + 0.5) / 200)
     found = cal.regression(normal * 0, normal, interval="chi-square", **given)["RMSE"]
     assert found.method == "chi-square [X2]"
@@ -339,17 +339,17 @@ def test_one_cluster_says_nothing() -> None:
         made = cal.classification(
             truth, probability=said, cluster=["a"] * 6, measures=measures, curves=False
         )
-        assert {e.no_interval for e in made if np.isfinite(e.value)} <= {"too_few_clusters"}
+        assert {e.interval_reason for e in made if np.isfinite(e.value)} <= {"too_few_clusters"}
     for interval in ("percentile", "bca"):
         made = cal.classification(
             truth, probability=p, measures=["PR-AUC-DG"], cluster=["a"] * 6, interval=interval
         )
-        assert made["PR-AUC-DG"].no_interval == "too_few_clusters"
+        assert made["PR-AUC-DG"].interval_reason == "too_few_clusters"
     made = cal.classification(truth, probability=truth * 0.9, measures=["AUC"], interval="delta")
-    assert made["AUC"].no_interval == "area_at_its_limit"
+    assert made["AUC"].interval_reason == "area_at_its_limit"
     given: dict[str, Any] = {"interval": "delta", "cluster": ["a"] * 6, "curves": False}
     [found] = cal.classification(truth, probability=p, measures=["calibration-slope"], **given)
-    assert found.no_interval == "too_few_clusters"
+    assert found.interval_reason == "too_few_clusters"
 
 
 def test_how_few_clusters_are_few() -> None:
@@ -373,7 +373,7 @@ def test_ties_of_the_true_class(rows: Rows, design: str) -> None:
     own = p[k, truth][:, None]
     credit = np.clip((1 - (p > own).sum(axis=1)) / (p == own).sum(axis=1), 0, 1)
     made = cal.classification(
-        truth, score=p, labels=[0, 1, 2], measures=["top-1-accuracy"], resamples=DRAWS,
+        truth, score=p, labels=[0, 1, 2], measures=["top-1-accuracy"], n_resamples=DRAWS,
         curves=False, **options(rows, design),
     )  # fmt: skip
     found = made["top-1-accuracy"]
@@ -395,7 +395,7 @@ def test_how_few_rows_of_a_label_are_few(right: int, wrong: int, few: bool) -> N
     truth = np.column_stack([k % 2 == 0, k < right])
     said = np.column_stack([k % 3 == 0, (k > 0) & (k < right + wrong)])
     systems = {"a": said, "b": np.column_stack([k % 5 == 0, said[:, 1]])}
-    made = cal.multilabel(truth, systems, measures=["macro-F1"], resamples=DRAWS)
+    made = cal.multilabel(truth, systems, measures=["macro-F1"], n_resamples=DRAWS)
     assert ("Bayesian" in made.comparison["macro-F1"].method) is few
 
 
@@ -426,7 +426,7 @@ def studentised(values: Any) -> tuple[float, float]:
 @pytest.mark.parametrize("values", [VALUES, VALUES[:7]], ids=["12", "7"])
 def test_topics(values: Any) -> None:
     def found(measure: str, **others: Any) -> Any:
-        made = cal.from_values({"a": values}, measure=measure, resamples=DRAWS, **others)
+        made = cal.from_values({"a": values}, measure=measure, n_resamples=DRAWS, **others)
         return made["a", measure]
 
     n, mean = len(values), values.mean()
@@ -454,7 +454,7 @@ def of_ranks(measure: str, topics: int = 10, **others: Any) -> Any:
         }
         for name, ranks in RANKS.items()
     }
-    return cal.retrieval(qrels, runs, measures=[measure], resamples=DRAWS, **others)
+    return cal.retrieval(qrels, runs, measures=[measure], n_resamples=DRAWS, **others)
 
 
 def logs(name: str, topics: int = 10) -> Any:
@@ -479,7 +479,7 @@ def test_geometric_means(topics: int) -> None:
 
 
 def test_a_sum_is_as_many_means() -> None:
-    assert Summary("sum").of_means(np.array([[0.5], [2.0]]), 8).tolist() == [4, 16]
+    assert Summary("sum").summarize_means(np.array([[0.5], [2.0]]), 8).tolist() == [4, 16]
 
 
 def test_a_share_of_topics() -> None:
@@ -533,7 +533,7 @@ def test_topics_pooled(topics: int) -> None:
 
     def found(interval: str) -> Any:
         made = cal.retrieval(
-            qrels, run, measures=["micro-SetP"], interval=interval, resamples=DRAWS
+            qrels, run, measures=["micro-SetP"], interval=interval, n_resamples=DRAWS
         )
         return made["micro-SetP"]
 

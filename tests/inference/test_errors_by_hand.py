@@ -33,7 +33,7 @@ from calipers.inference.variance_estimators import Influence, MeanVariance, Vari
 
 
 def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
-    given = {**options(rows, design), "curves": False, "resamples": 200, **others}
+    given = {**options(rows, design), "curves": False, "n_resamples": 200, **others}
     made = cal.classification(rows.truth, probability=rows.a, measures=[measure], **given)
     return made[measure]
 
@@ -293,7 +293,7 @@ def three(rows: Rows, other: Any = None) -> tuple[Any, Any]:
 
 def of_three(rows: Rows, measure: str, design: str, **others: Any) -> Any:
     truth, p = three(rows)
-    given = {**options(rows, design), "curves": False, "resamples": 200, **others}
+    given = {**options(rows, design), "curves": False, "n_resamples": 200, **others}
     made = cal.classification(truth, probability=p, measures=[measure], **given)
     return made[measure]
 
@@ -385,11 +385,13 @@ def test_what_moves_a_table_of_many_classes(measure: str, classes: int) -> None:
 
     names = tuple(map(str, range(classes)))
     w = np.where(k % 3, 1.0, 2.0)
-    reading = ClassCounts.from_codes(truth, said, names, Settings(), w).reading(
+    reading = ClassCounts.from_codes(truth, said, names, Settings(), w).point_estimate(
         cal.measure(measure)
     )
     assert reading.value == pytest.approx(float(formula(w)), rel=1e-9)
-    np.testing.assert_allclose(reading.influence().moved, by_hand.moved(formula, w), atol=2e-9)
+    np.testing.assert_allclose(
+        reading.influence().influence_values, by_hand.moved(formula, w), atol=2e-9
+    )
 
 
 # --- Labels ---------------------------------------------------------------------------------------

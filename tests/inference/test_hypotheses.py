@@ -30,21 +30,21 @@ def by_error(value: float, se: float, name: str = "t", degrees: float | None = N
 
 
 def by_units(
-    d: FloatArray, test: str = "t", resamples: int = 10_000, weight: FloatArray | None = None
+    d: FloatArray, test: str = "t", n_resamples: int = 10_000, weight: FloatArray | None = None
 ) -> Procedure:
     if test == "t":
         return by_error(d.mean(), d.std(ddof=1) / math.sqrt(len(d)), "paired t", len(d) - 1)
     shared = {"value": float(np.average(d, weights=weight)), "method": test, "name": test}
     if test == "wilcoxon":
         return SignedRankProcedure(**shared, units=d)
-    return Randomization(**shared, units=d, weight=weight, resamples=resamples)
+    return Randomization(**shared, units=d, weight=weight, n_resamples=n_resamples)
 
 
 def by_replicates(drawn: FloatArray) -> Procedure:
     there = np.sort(drawn[np.isfinite(drawn)])
     reason = None if len(there) else "degenerate_replicates"
     return ReplicateProcedure(
-        value=0.0, method="bootstrap", name="bootstrap", drawn=there, reason=reason
+        value=0.0, method="bootstrap", name="bootstrap", replicates=there, reason=reason
     )
 
 
@@ -151,7 +151,7 @@ def test_where_there_is_no_answer() -> None:
     nothing = by_replicates(np.full(9, np.nan))
     assert math.isnan(hypotheses.equivalence_test(nothing.test, 0.2).p)
     none_discordant = McNemarProcedure(
-        value=0.0, method="McNemar", name="McNemar", first=0, second=0, rows=9,
+        value=0.0, method="McNemar", name="McNemar", n_first=0, second=0, rows=9,
         reason="nothing_differs",
     )  # fmt: skip
     assert none_discordant.p() == 1
@@ -175,12 +175,13 @@ def test_at_the_margin_one_in_twenty_is_let_through(kind: str) -> None:
     generator = np.random.default_rng(7)
     d = generator.normal(-0.5, 1, (1000, 25))
     shown = [
-        hypotheses.non_inferiority_test(by_units(x, kind, resamples=999).test, 0.5).p <= 0.05
+        hypotheses.non_inferiority_test(by_units(x, kind, n_resamples=999).test, 0.5).p <= 0.05
         for x in d
     ]
     assert 0.03 < np.mean(shown) < 0.071
     both = [
-        hypotheses.equivalence_test(by_units(x, kind, resamples=999).test, 0.5).p <= 0.05 for x in d
+        hypotheses.equivalence_test(by_units(x, kind, n_resamples=999).test, 0.5).p <= 0.05
+        for x in d
     ]
     assert np.mean(both) <= np.mean(shown)
 
@@ -197,7 +198,7 @@ def test_paired_shares_at_the_margin() -> None:
         ends = max(-1.0, d - 1), min(1.0, d + 1)
         made = Wald(
             value=d, method="", name="", t=StandardError(se, "t", 199.0),
-            bayes=AugmentedMean.of(values, ends, counts=row), bounds=(-1.0, 1.0),
+            bayes=AugmentedMean.from_values(values, ends, counts=row), bounds=(-1.0, 1.0),
         )  # fmt: skip
         shown.append(hypotheses.non_inferiority_test(made.test, 0.05).p <= 0.05)
     assert 0.03 < np.mean(shown) < 0.06
@@ -213,7 +214,7 @@ def test_the_bounds_are_differences_that_there_can_be(first: int, second: int, a
         method="none",
         name="none",
         bounds=(-1.0, 1.0),
-        first=first,
+        n_first=first,
         second=second,
         rows=8,
     )

@@ -56,17 +56,19 @@ def of(name: str, table: ScoreTable) -> ScoreInfluence:
 
 def rows_of(name: str, truth: Any, score: FloatArray, weight: FloatArray | None) -> FloatArray:
     table = ScoreTable.from_rows(truth, score, weight)
-    return of(name, table).of_rows(truth, score)
+    return of(name, table).row_values(truth, score)
 
 
 def row_error(
     moved: FloatArray, weight: FloatArray | None = None, clusters: ClusterIndex | None = None
 ) -> float:
-    return VarianceEstimator(weight, clusters).error(moved if weight is None else moved * weight)
+    return VarianceEstimator(weight, clusters).standard_error(
+        moved if weight is None else moved * weight
+    )
 
 
 def class_error(moved: FloatArray, truth: Any, weight: FloatArray | None = None) -> float:
-    return TwoClassVariance(weight, positive=truth).error(
+    return TwoClassVariance(weight, positive=truth).standard_error(
         moved if weight is None else moved * weight
     )
 
@@ -169,7 +171,7 @@ def test_the_error_of_an_auc_is_delongs() -> None:
         table = ScoreTable.from_rows(truth, score, weight)
         expected = intervals.delong(table)
         assert float(of("AUC", table).error(table)) == pytest.approx(expected, abs=1e-12)
-        moved = of("AUC", table).of_rows(truth, score)
+        moved = of("AUC", table).row_values(truth, score)
         assert class_error(moved, truth, weight) == pytest.approx(expected, abs=1e-12)
 
 
@@ -181,7 +183,7 @@ def test_the_error_of_a_difference_of_aucs_is_delongs() -> None:
         placed = []
         for s in (score, other):
             of_score = ScoreInfluence(*ScoreTable.from_rows(truth, s, weight).placements())
-            placed.append(of_score.of_rows(truth, s))
+            placed.append(of_score.row_values(truth, s))
         apart = placed[0] - placed[1]
         errors = [
             Moments.from_rows(apart[rows], None if weight is None else weight[rows]).standard_error
@@ -394,6 +396,6 @@ def test_the_scores_of_a_system_are_sorted_once_and_searched_never(
     for given in ({}, clustered):
         sorted_rows.clear()
         searched.clear()
-        cal.classification(truth, probability=both, curves=False, resamples=100, **given)
+        cal.classification(truth, probability=both, curves=False, n_resamples=100, **given)
         assert sorted_rows == [3000, 3000]
         assert sum(size for size in searched if size >= 3000) == 0

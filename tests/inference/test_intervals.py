@@ -168,9 +168,10 @@ def difference_error(
 ) -> float:
     """Of the difference of two AUCs."""
     first, second = (
-        ScoredRows(truth, score, weight, None, Settings()).reading(parse("AUC")) for score in scores
+        ScoredRows(truth, score, weight, None, Settings()).point_estimate(parse("AUC"))
+        for score in scores
     )
-    found = (first - second).found_error
+    found = (first - second).standard_error
     assert isinstance(found, StandardError)
     return found.se
 
@@ -512,7 +513,7 @@ def test_three_positives_of_a_hundred_that_stand_on_top() -> None:
     )
     for e in ev:
         assert e.value == 1.0
-        assert e.no_interval in ("no_spread", "degenerate_replicates")
+        assert e.interval_reason in ("no_spread", "degenerate_replicates")
         assert math.isnan(e.low)
     auto = cal.classification(truth, score=-np.arange(100.0), measures="AUC")["AUC"]
     assert auto.low == pytest.approx(0.025 ** (1 / 3))
@@ -527,9 +528,9 @@ def test_bootstrap_t_with_units_that_are_all_alike() -> None:
 
 
 def test_what_a_measure_cannot_reach_is_cut_off() -> None:
-    made = intervals.Interval(-0.2, 1.3, "x").within(0.0, 1.0)
+    made = intervals.Interval(-0.2, 1.3, "x").clip(0.0, 1.0)
     assert (made.low, made.high) == (0.0, 1.0)
-    none = intervals.no_interval("x", "no_spread").within(0.0, 1.0)
+    none = intervals.no_interval("x", "no_spread").clip(0.0, 1.0)
     assert math.isnan(none.low)
     assert math.isnan(none.high)
 

@@ -165,10 +165,10 @@ def test_clusters_that_are_all_right() -> None:
     assert made[0].low > 0.97
     assert 0.8 < made[1].low < 0.95
     assert made[1].method == "Wilson [W], effective rows, clustered, 8 clusters"
-    assert made[2].no_interval == "too_few_clusters"
+    assert made[2].interval_reason == "too_few_clusters"
     truth, said = np.random.default_rng(1).integers(0, 3, (2, 60))
     [made] = cal.classification(truth, said, measures=["macro-F1"], cluster=np.zeros(60, int))
-    assert made.no_interval == "too_few_clusters"
+    assert made.interval_reason == "too_few_clusters"
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -228,9 +228,9 @@ def test_a_slice_without_a_rare_label_is_compared() -> None:
     sides = {"side": ["left" if k % 2 else "right" for k in range(600)]}
     of = cal.multilabel(truth, called, measures=["macro-F1"], slices=sides).slices
     for row in of:
-        assert row.to_rest.test == "rows dealt anew"
-        assert row.to_rest.p > 0.05
-        assert row.to_rest.low <= 0 <= row.to_rest.high
+        assert row.vs_rest.test == "rows dealt anew"
+        assert row.vs_rest.p > 0.05
+        assert row.vs_rest.low <= 0 <= row.vs_rest.high
 
 
 def test_the_difference_of_a_slice_holds_its_value() -> None:
@@ -241,7 +241,7 @@ def test_the_difference_of_a_slice_holds_its_value() -> None:
     sides = {"side": ["left"] * 52 + ["right"] * 48}
     ev = cal.multilabel(truth, said, measures=["macro-F1"], slices=sides)
     for row in ev.slices:
-        assert -1 <= row.to_rest.low <= row.to_rest.value <= row.to_rest.high <= 1
+        assert -1 <= row.vs_rest.low <= row.vs_rest.value <= row.vs_rest.high <= 1
     assert str(cal.from_json(ev.to_json())) == str(ev)
 
 

@@ -22,7 +22,7 @@ def counts(matrix: list[list[int]] | Any, classes: int, weight: float | None = N
     )
     weights = None if weight is None else np.full(len(truth), weight)
     names = tuple(map(str, range(classes)))
-    return ClassCounts.from_codes(truth, predicted, names, Settings(resamples=DRAWS), weights)
+    return ClassCounts.from_codes(truth, predicted, names, Settings(n_resamples=DRAWS), weights)
 
 
 def close(drawn: np.ndarray, hits: float, misses: float) -> None:
@@ -45,8 +45,8 @@ def test_what_is_right_is_a_beta_distribution(classes: int, weight: float | None
     close(made.likely(cal.measure("micro-F1", family="counts")), hits + 1, misses + 1)
     close(made.likely(cal.measure("recall[0]", family="counts")), 2.5, 3.5)
     drawn = []
-    for cells, some in made.cells.as_likely(made.settings):
-        matrix = cells.by_margins(some, made.matrix.labels)
+    for cells, some in made.cells.draw_posterior(made.settings):
+        matrix = cells.margin_confusion(some, made.matrix.labels)
         drawn.append(matrix.hits[:, 0] / matrix.truth[:, 0])
     close(np.concatenate(drawn), 2 + 1 / classes, 3 + 1 / classes)
 
@@ -55,7 +55,7 @@ def test_what_is_right_is_a_beta_distribution(classes: int, weight: float | None
 def test_likely_contents_are_as_many_rows_as_there_are(weight: float | None) -> None:
     """In the mean what was seen and a half for each of the four cells, of 14 for 12."""
     made = counts([[7, 1], [0, 4]], 2, weight)
-    drawn = np.concatenate([some for _, some in made.cells.as_likely(made.settings)])
+    drawn = np.concatenate([some for _, some in made.cells.draw_posterior(made.settings)])
     total = 12 * (weight or 1)
     assert drawn.sum(axis=1) == pytest.approx(np.full(DRAWS, total))
     mean = total * (np.array([7, 1, 0, 4]) + 0.5) / 14
@@ -69,13 +69,13 @@ def test_two_systems_are_drawn_together() -> None:
     first, second = truth.copy(), truth.copy()
     second[:4] = 1
     a, b = (
-        ClassCounts.from_codes(truth, x, ("a", "b", "c"), Settings(resamples=DRAWS))
+        ClassCounts.from_codes(truth, x, ("a", "b", "c"), Settings(n_resamples=DRAWS))
         for x in (first, second)
     )
-    both = a.beside(b)
+    both = a.pair_with(b)
     only, neither = [], []
-    for cells, drawn in both.cells.as_likely(a.settings):
-        where = np.unravel_index(cells.place, cells.shape)
+    for cells, drawn in both.cells.draw_posterior(a.settings):
+        where = np.unravel_index(cells.cell_index, cells.shape)
         right = [where[0] == where[k] for k in (1, 2)]
         only.append(drawn[:, right[0] & ~right[1]].sum(axis=1) / drawn.sum(axis=1))
         neither.append(drawn[:, ~right[0] & ~right[1]].sum(axis=1) / drawn.sum(axis=1))

@@ -59,20 +59,23 @@ def test_a_weighted_quantile_is_that_of_the_distinct_values(share: float) -> Non
         values = random.integers(0, 8, n) / 4
         weight = random.integers(1, 4, n) / 2.0
         whole = np.repeat(values, (2 * weight).astype(int))
-        own = SortedValues.of(values)
+        own = SortedValues.from_column(values)
         assert quantile(values, share, weight) == float(own.quantile(weight, share))
         assert quantile(values, share, weight) == quantile(whole, share)
 
 
 def test_distinct_values_are_those_of_numpy() -> None:
     values = np.array([0.0, 3.0, -0.0, np.inf, -2.5, 3.0])
-    own, (distinct, place) = SortedValues.of(values), np.unique(values, return_inverse=True)
+    own, (distinct, place) = (
+        SortedValues.from_column(values),
+        np.unique(values, return_inverse=True),
+    )
     assert (own.values == distinct).all()
     assert (own.place == place).all()
     assert (values[sort_rows(values)] == np.sort(values)).all()
     assert midranks(values) == pytest.approx(own.midranks(np.ones(len(values))), rel=1e-15)
-    assert len(SortedValues.of(np.zeros(0)).values) == 0
-    assert np.isnan(SortedValues.of(np.array([1.0, np.nan])).values[-1])
+    assert len(SortedValues.from_column(np.zeros(0)).values) == 0
+    assert np.isnan(SortedValues.from_column(np.array([1.0, np.nan])).values[-1])
 
 
 def test_moments_of_blocks_are_those_of_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,11 +94,11 @@ def test_a_line_looked_for_from_groups_is_the_most_likely(monkeypatch: pytest.Mo
     latent = random.normal(size=3000)
     positive = random.random(3000) < 1 / (1 + np.exp(-0.6 * latent - 0.3))
     p, weight = 1 / (1 + np.exp(-latent)), random.random(3000)
-    plain = ProbabilityLevels.of(ScoreTable.from_rows(positive, p, weight)).line
+    plain = ProbabilityLevels.from_table(ScoreTable.from_rows(positive, p, weight)).line
     monkeypatch.setattr(calibration, "_MANY", 100)
     monkeypatch.setattr(calibration, "_GROUPS", 20)
     monkeypatch.setattr(calibration, "BLOCK", 64)
-    found = ProbabilityLevels.of(ScoreTable.from_rows(positive, p, weight)).line
+    found = ProbabilityLevels.from_table(ScoreTable.from_rows(positive, p, weight)).line
     assert found == pytest.approx(plain, rel=1e-9)
     # The gradient of the likelihood is 0 there.
     fitted = 1 / (1 + np.exp(-found[0] - found[1] * latent))
@@ -111,8 +114,8 @@ def test_cells_by_cluster_have_the_error_of_the_rows(name: str, weight: Any) -> 
     clusters = ClusterIndex.from_names(code, weight)
     own = ClassCounts.from_codes(truth, said, ("no", "yes"), Settings(), weight, clusters)
     measure = parse(name)
-    assert own._by_cluster is not None
-    found, by_row = own.reading(measure).found_error, own.influence(measure).error
+    assert own._cluster_counts is not None
+    found, by_row = own.point_estimate(measure).standard_error, own.influence(measure).error
     assert found.se == pytest.approx(by_row.se, rel=1e-12)
     assert found.degrees == pytest.approx(by_row.degrees, rel=1e-12)
     assert found.name == by_row.name

@@ -40,16 +40,18 @@ def test_all_deals_are_tried_where_they_are_few(baseline: int | None) -> None:
         for deal in itertools.product(orders, repeat=3)
     ]
     found = max_statistic.permuted_maxima(table, baseline, 216, 0)
-    assert found.exact
+    assert found.is_exact
     assert found.tests == 2 * len(pairs)
-    np.testing.assert_allclose(np.sort(found.drawn, axis=1), np.sort(every, axis=0).T, rtol=1e-9)
+    np.testing.assert_allclose(
+        np.sort(found.replicates, axis=1), np.sort(every, axis=0).T, rtol=1e-9
+    )
     seen = largest(table, pairs)
     for side, t in zip((0, 1, -1), (seen[0], seen[1], -seen[2]), strict=True):
         own = np.array([max(row[side], row[side] * side) for row in every])
         [p] = found.p(np.array([t]), np.array([2.0]), side)
         assert p == np.mean(own >= abs(t) * (1 - 1e-9))
     sampled = max_statistic.permuted_maxima(np.concatenate([table] * 3), baseline, 4_000, 0)
-    assert not sampled.exact
+    assert not sampled.is_exact
 
 
 def test_two_systems_are_swapped() -> None:
@@ -73,9 +75,9 @@ def test_critical_values_and_p_values_agree() -> None:
         max_statistic.gaussian_maxima(list(random.normal(size=(6, 200))), 0),
     ):
         for level in (0.9, 0.95, 0.99):
-            if maxima.normal:  # of one test's own p-value
+            if maxima.is_normal:  # of one test's own p-value
                 p = 2 * maxima.tail((1 - level) / 2)
-                beyond, within = (maxima.adjusted(p * by) for by in (0.999, 1.001))
+                beyond, within = (maxima.adjust_p(p * by) for by in (0.999, 1.001))
             else:
                 t = maxima.size((1 - level) / 2)
                 beyond, within = maxima.p(t * np.array([1 + 1e-6, 1 - 1e-6]), np.ones(2))
@@ -148,7 +150,7 @@ def test_clusters_are_the_units_of_vectors() -> None:
 
     clusters = ClusterIndex.from_names(np.repeat(np.arange(12), 10), None)
     rows = ScoredRows(truth, truth + random.normal(size=120), None, clusters, Settings())
-    reading = rows.reading(cal.measure("AP", family="scores"))
+    reading = rows.point_estimate(cal.measure("AP", family="scores"))
     assert reading.influence is not None
     influence = reading.influence()
     assert influence is not None
@@ -178,18 +180,18 @@ def runs(systems: int, topics: int = 50, better: float = 0.5) -> dict[str, dict[
 
 @pytest.mark.parametrize("adjust", ["joint", "tukey", "holm", "bonferroni", "benjamini-hochberg"])
 def test_among_17_runs_one_that_is_better_everywhere_is_found(adjust: str) -> None:
-    ev = cal.from_values(runs(17), measure="AP", interval="none", resamples=200)
+    ev = cal.from_values(runs(17), measure="AP", interval="none", n_resamples=200)
     made = ev.compare(adjust=adjust, interval="auto")
     of_best = [d for d in made if "run16" in (d.system, d.baseline)]
     assert len(of_best) == 16
     assert all(outcome(d).decided for d in of_best)
     assert sum(outcome(d).decided for d in made) <= 16 + 1
     assert contradictions(made) == []
-    assert all(d.detectable > 2 * d.standard_error for d in made)
+    assert all(d.min_detectable > 2 * d.standard_error for d in made)
 
 
 def test_p_values_at_their_floor_are_asked_for_again() -> None:
-    ev = cal.from_values(runs(6), measure="AP", interval="none", resamples=200)
+    ev = cal.from_values(runs(6), measure="AP", interval="none", n_resamples=200)
     for test, floor in (("randomisation", 1e-4), ("bootstrap", 2 / 201)):
         plain, again = (ev.compare(adjust=way, test=test) for way in ("none", "bonferroni"))
         d = "run5", "run0", "AP"
@@ -202,7 +204,7 @@ def test_the_primary_measure_is_a_family_of_its_own() -> None:
     random = np.random.default_rng(8)
     truth = random.random(400) < 0.4
     score = {s: np.clip(0.4 + 0.2 * truth + random.normal(0, 0.2, 400), 0.01, 0.99) for s in "ab"}
-    ev = cal.classification(truth, probability=score, resamples=200, curves=False)
+    ev = cal.classification(truth, probability=score, n_resamples=200, curves=False)
     usual, alone = ev.compare(), ev.compare(adjust="none")
     assert usual.primary == usual.differences[0].measure
     assert usual[usual.primary] == alone[usual.primary]
@@ -224,7 +226,7 @@ def test_systems_that_never_differ_are_the_same() -> None:
     random = np.random.default_rng(9)
     values = random.random(30)
     given = {"a": values, "b": values, "c": random.random(30)}
-    made = cal.from_values(given, measure="AP", resamples=200).comparison
+    made = cal.from_values(given, measure="AP", n_resamples=200).comparison
     assert made is not None
     d = made["b", "a", "AP"]
     assert (d.value, d.p_adjusted) == (0.0, 1.0)
@@ -250,7 +252,7 @@ def test_limits_of_a_family_are_no_narrower_than_those_of_a_difference_alone() -
     # That hardly differs is held to what others differ by, and hardly a smaller one is seen.
     far = of_copy.high - of_copy.value
     assert far > 1e6 * of_copy.standard_error
-    assert far <= of_copy.detectable <= far * (1 + 1e-6)
+    assert far <= of_copy.min_detectable <= far * (1 + 1e-6)
     # Nothing varies, so that no maximum is at hand: Bonferroni's, of 15 pairs.
     above = together["above", "a", "x"]
     assert above.p_adjusted == pytest.approx(min(1.0, 15 * above.p))
@@ -297,7 +299,7 @@ def test_maxima_counted_by_hand() -> None:
     degrees = np.array([9.0])
     some = max_statistic.MaxStatistic(drawn[:, :4], 3)
     assert some.p(np.array([0.5, 3.0, 4.0, 5.0]), degrees).tolist() == [1.0, 0.6, 0.4, 0.2]
-    every = max_statistic.MaxStatistic(drawn[:, :4], 3, exact=True)
+    every = max_statistic.MaxStatistic(drawn[:, :4], 3, is_exact=True)
     assert every.p(np.array([0.5, 3.0, 4.0, 5.0]), degrees).tolist() == [1.0, 0.5, 0.25, 0.0]
     # One of 20 may be as large, and of 39 drawn one beside that which was seen; of 19 and of 18 none
     # that is there is so rare, so that any t is within.
@@ -317,7 +319,7 @@ def test_a_system_without_a_value_takes_the_mean_of_the_others() -> None:
     filled = table.copy()
     filled[4, 1] = (table[4, 0] + table[4, 2]) / 2
     first, second = (
-        max_statistic.permuted_maxima(of, None, 500, seed=1).drawn for of in (table, filled)
+        max_statistic.permuted_maxima(of, None, 500, seed=1).replicates for of in (table, filled)
     )
     assert first == pytest.approx(second, rel=1e-9)
 
@@ -341,9 +343,9 @@ def test_all_deals_of_weighted_units_with_gaps(weighted: bool) -> None:
         every.append([np.abs(t).max(), t.max(), -t.min()])
     own = weight[:, None] * 3 if weighted else None
     found = max_statistic.permuted_maxima(table, None, 6**4, 0, own)
-    assert found.exact
+    assert found.is_exact
     expected = np.repeat(np.sort(every, axis=0), 6, axis=0).T
-    np.testing.assert_allclose(np.sort(found.drawn, axis=1), expected, rtol=1e-9)
+    np.testing.assert_allclose(np.sort(found.replicates, axis=1), expected, rtol=1e-9)
 
 
 def test_errors_with_a_share_of_their_mean() -> None:
@@ -362,7 +364,7 @@ def test_errors_that_rounding_leaves_of_constant_differences() -> None:
     """As the deals have them, of which the first deals every unit as it is. Values that differ by
     half everywhere have variance 0, and 10⁻¹² of their mean square for it."""
     table = np.stack([np.full((3, 1), 0.5), np.zeros((3, 1))], axis=1)
-    [seen] = max_statistic.permuted_maxima(table, 1, 8, 0).drawn[:1, :1][0]
+    [seen] = max_statistic.permuted_maxima(table, 1, 8, 0).replicates[:1, :1][0]
     [error] = max_statistic.floored_errors(np.array([0.5]), np.zeros(1), np.array([3.0]))
     assert error == pytest.approx(np.sqrt(1e-12 * 0.25 / 2 * (1 + FLOOR)), rel=1e-9)
     assert 0.5 / error == pytest.approx(seen, rel=1e-9)
@@ -398,11 +400,11 @@ def test_the_same_replicates_are_drawn_whatever_the_last_digits(dependent: bool)
     turn = np.linalg.qr(random.normal(size=(60, 60)))[0]
     found = max_statistic.gaussian_maxima(vectors, seed=0)
     turned = max_statistic.gaussian_maxima([vector @ turn for vector in vectors], seed=0)
-    np.testing.assert_allclose(turned.drawn, found.drawn, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(turned.replicates, found.replicates, rtol=0, atol=1e-6)
     # P(largest |z| > 2) of one normal, and of three that are independent.
     expected = {1: 0.0455, 3: 1 - (1 - 0.0455) ** 3}
     for number, share in expected.items():
-        largest = max_statistic.gaussian_maxima([a, b, c][:number], seed=0).drawn[0]
+        largest = max_statistic.gaussian_maxima([a, b, c][:number], seed=0).replicates[0]
         assert np.mean(largest > 2) == pytest.approx(share, abs=0.006)
 
 
@@ -414,10 +416,10 @@ def test_independent_tests_of_a_side_are_adjusted_as_sidak_says(tests: int) -> N
     for side, both in ((0, 2), (1, 1), (-1, 1)):
         for own in (0.2, 0.02):
             truth = 1 - (1 - own) ** tests
-            error = np.sqrt(truth * (1 - truth) / maxima.drawn.shape[1])
+            error = np.sqrt(truth * (1 - truth) / maxima.replicates.shape[1])
             t = stats.norm.isf(own / both) * (side or 1)
             [p] = maxima.p(np.array([t]), np.array([1e12]), side)
-            for found in (maxima.adjusted(own, side), p):
+            for found in (maxima.adjust_p(own, side), p):
                 assert found == pytest.approx(truth, abs=5 * error)
         # Farther out than anything drawn, Bonferroni's bound is all that is left.
         [p] = maxima.p(np.array([7.0 * (side or 1)]), np.array([1e12]), side)
@@ -445,7 +447,7 @@ def test_a_difference_is_held_against_all_deals_of_its_side(sign: int, alternati
         value=seen,
         method="none",
         name="none",
-        own=own,
+        procedure=own,
         maxima=max_statistic.permuted_maxima(
             np.column_stack([apart, np.zeros(7)])[:, :, None], 1, 128, 0
         ),

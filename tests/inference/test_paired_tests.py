@@ -170,7 +170,7 @@ def test_a_difference_without_any_error_is_no_proof(test: object) -> None:
     assert d.p > 0.05
     d = ev.compare(baseline="b", interval="analytic")["AUC"]
     assert not d.has_interval
-    assert d.no_interval == "no_spread"
+    assert d.interval_reason == "no_spread"
     assert math.isnan(d.p)
 
 

@@ -30,7 +30,7 @@ near = partial(by_hand.near, rel=1e-6)
 
 
 def options(rows: Rows, design: str) -> dict[str, Any]:
-    return {**by_hand.options(rows, design), "resamples": DRAWS}
+    return {**by_hand.options(rows, design), "n_resamples": DRAWS}
 
 
 def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
@@ -71,7 +71,7 @@ def wider(
     far = min(reach, np.abs(values - value).max() * (1 + 2 / differing))
     ends_ = np.array([value - far, value + far])
     ends_ = np.clip(ends_, -most, most) if np.isfinite(reach) else ends_
-    bayes = AugmentedMean.of(values, tuple(ends_), weight=weight)
+    bayes = AugmentedMean.from_values(values, tuple(ends_), weight=weight)
     assert bayes is not None
     (low, high), _ = by_error(value, se, degrees)
     own = bayes.quantiles(np.array([0.025, 0.975]))
@@ -428,7 +428,7 @@ def test_topics(topics: int) -> None:
     mean, se = apart.mean(), apart.std(ddof=1) / np.sqrt(topics)
 
     def found(interval: str, measure: str = "AP") -> Any:
-        made = cal.from_values(values, measure=measure, interval=interval, resamples=DRAWS)
+        made = cal.from_values(values, measure=measure, interval=interval, n_resamples=DRAWS)
         return made.compare(baseline="b")["a", "b", measure]
 
     # Half a topic stands about the mean, as far as 1 at most; of what has no range, too.
@@ -463,7 +463,7 @@ def of_runs(measure: str, interval: str, **others: Any) -> Any:
         }
         for name, ranks in RANKS.items()
     }
-    made = cal.retrieval(qrels, runs, measures=[measure], interval=interval, resamples=DRAWS)
+    made = cal.retrieval(qrels, runs, measures=[measure], interval=interval, n_resamples=DRAWS)
     return made.compare(baseline="b", **others)["a", "b", measure]
 
 
@@ -481,7 +481,7 @@ def test_sums() -> None:
     se, t = apart.std(ddof=1) * np.sqrt(8), stats.t.ppf(0.975, 7)
     for interval in ("student", "percentile"):
         made = cal.retrieval(
-            qrels, runs, measures=["NumRelRet"], interval=interval, resamples=DRAWS
+            qrels, runs, measures=["NumRelRet"], interval=interval, n_resamples=DRAWS
         )
         found = made.compare(baseline="b")["a", "b", "NumRelRet"]
         assert found.value == apart.sum()
@@ -494,7 +494,7 @@ def test_sums() -> None:
         assert found.p == pytest.approx(stats.ttest_1samp(apart, 0).pvalue, rel=1e-9)
         found = made.compare(baseline="b", test="t", margin=3.0)["a", "b", "NumRelRet"]
         p = stats.t.sf((apart.sum() + 3) / se, 7)
-        assert found.p_not_inferior == pytest.approx(p, rel=1e-9)
+        assert found.p_noninferiority == pytest.approx(p, rel=1e-9)
 
 
 @pytest.mark.parametrize(("up", "down", "n"), [(4, 1, 12), (0, 3, 9)])
@@ -502,7 +502,7 @@ def test_shares_of_topics(up: int, down: int, n: int) -> None:
     """As of rows; where only few differ, at least as what signs allow."""
     a = np.r_[np.ones(up), np.zeros(down), np.ones(n - up - down)]
     b = np.r_[np.zeros(up), np.ones(down), np.ones(n - up - down)]
-    made = cal.from_values({"a": a, "b": b}, measure="Success@1", resamples=DRAWS)
+    made = cal.from_values({"a": a, "b": b}, measure="Success@1", n_resamples=DRAWS)
     found, se = made.compare(baseline="b")["a", "b", "Success@1"], (a - b).std(ddof=1) / np.sqrt(n)
     expected, p = wider(a - b, (a - b).mean(), se, n - 1, up + down, most=1, reach=1)
     assert limits(found) == near(*expected)
@@ -521,7 +521,7 @@ def test_wins_and_losses(lower: bool) -> None:
 
 def test_one_topic_says_nothing_of_a_difference() -> None:
     made = cal.from_values({"a": [0.5], "b": [0.2]}, measure="likes", interval="studentised")
-    assert made.compare(baseline="b")["a", "b", "likes"].no_interval == "too_few_units"
+    assert made.compare(baseline="b")["a", "b", "likes"].interval_reason == "too_few_units"
 
 
 def test_the_error_of_a_sum_of_which_most_tie() -> None:
@@ -531,7 +531,7 @@ def test_the_error_of_a_sum_of_which_most_tie() -> None:
     runs = {
         n: {f"q{t}": {"x" if n == "a" and t == 6 else "y": 1.0} for t in range(8)} for n in "ab"
     }
-    made = cal.retrieval(qrels, runs, measures=["NumRelRet"], resamples=DRAWS)
+    made = cal.retrieval(qrels, runs, measures=["NumRelRet"], n_resamples=DRAWS)
     found = made.compare(baseline="b")["a", "b", "NumRelRet"]
     # 7/8 from the mean is the farthest, of one that differs: three times as far from 1/8.
     at, shape = (
@@ -549,7 +549,7 @@ def test_the_error_of_weighted_topics_of_which_most_tie() -> None:
     apart = np.array([0, 0, 0, 0, 0, 0, 0.4, 0])
     weight = np.array([1, 2, 0.5, 3, 1, 1.5, 2, 1])
     made = cal.from_values(
-        {"a": 0.3 + apart, "b": np.full(8, 0.3)}, measure="AP", weight=weight, resamples=DRAWS
+        {"a": 0.3 + apart, "b": np.full(8, 0.3)}, measure="AP", weight=weight, n_resamples=DRAWS
     )
     found = made.compare(baseline="b")["a", "b", "AP"]
     shape = np.append(np.ones(8), [0.5, 0.5])

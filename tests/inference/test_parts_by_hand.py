@@ -40,8 +40,8 @@ def part(k: int, rows: Rows = LARGER, step: int = 3) -> Rows:
 PARTS = part(0), part(1)
 
 
-def settings(interval: str = "auto", resamples: int = DRAWS) -> Settings:
-    return Settings(interval, resamples=resamples)
+def settings(interval: str = "auto", n_resamples: int = DRAWS) -> Settings:
+    return Settings(interval, n_resamples=n_resamples)
 
 
 def weight_of(rows: Rows, design: str) -> Any:
@@ -61,7 +61,7 @@ def counts(rows: Rows, measure: str, design: str = "plain", **given: Any) -> Any
         rows.truth, said, ("0", "1"), settings(**given), weight_of(rows, design),
         clusters_of(rows, design),
     )  # fmt: skip
-    return made.reading(cal.measure(measure))
+    return made.point_estimate(cal.measure(measure))
 
 
 def scored(rows: Rows, design: str = "plain", **given: Any) -> ScoredRows:
@@ -72,13 +72,13 @@ def scored(rows: Rows, design: str = "plain", **given: Any) -> ScoredRows:
 
 
 def scores(rows: Rows, measure: str, design: str = "plain", **given: Any) -> Any:
-    return scored(rows, design, **given).reading(cal.measure(measure, family="scores"))
+    return scored(rows, design, **given).point_estimate(cal.measure(measure, family="scores"))
 
 
 def losses(rows: Rows, measure: str, design: str = "plain") -> Any:
     x = (rows.a - rows.b) ** 2
     of = RowLosses(x, weight_of(rows, design), clusters_of(rows, design), settings())
-    return of.reading(cal.measure(measure, family="regression"))
+    return of.point_estimate(cal.measure(measure, family="regression"))
 
 
 def three(rows: Rows) -> Any:
@@ -88,7 +88,7 @@ def three(rows: Rows) -> Any:
 
 def ranks(rows: Rows, measure: str, design: str) -> Any:
     of = weight_of(rows, design), clusters_of(rows, design), settings()
-    return RankedClasses(rows.truth, three(rows), *of).reading(cal.measure(measure))
+    return RankedClasses(rows.truth, three(rows), *of).point_estimate(cal.measure(measure))
 
 
 def sets(rows: Rows) -> tuple[Any, Any]:
@@ -98,7 +98,7 @@ def sets(rows: Rows) -> tuple[Any, Any]:
 
 def labels(rows: Rows, measure: str, design: str) -> Any:
     of = weight_of(rows, design), clusters_of(rows, design), settings()
-    return LabelCounts(*sets(rows), ("x", "y"), *of).reading(cal.measure(measure))
+    return LabelCounts(*sets(rows), ("x", "y"), *of).point_estimate(cal.measure(measure))
 
 
 def compared(first: Any, second: Any) -> Any:
@@ -205,7 +205,7 @@ def test_topics() -> None:
 def regression(x: Any, weight: Any = None) -> Any:
     """The reading of a mean of squares."""
     of = RowLosses(np.asarray(x, float), weight, None, settings())
-    return of.reading(cal.measure("MSE", family="regression"))
+    return of.point_estimate(cal.measure("MSE", family="regression"))
 
 
 def test_means_of_few() -> None:
@@ -427,7 +427,7 @@ def test_counts() -> None:
         share = random.beta(tp + 0.5, fp + fn + 1, 400_000)
         drawn.append(2 * share / (1 + share))
     low, high = np.quantile(drawn[0] - drawn[1], [0.025, 0.975])
-    made, test = compared(*(counts(rows, "F1", resamples=100_000) for rows in PARTS))
+    made, test = compared(*(counts(rows, "F1", n_resamples=100_000) for rows in PARTS))
     assert "Jeffreys" in made.method
     assert limits(made) == pytest.approx((low, high), abs=3e-3)
     p = 2 * min(np.mean(drawn[0] <= drawn[1]), np.mean(drawn[0] >= drawn[1]))
@@ -444,7 +444,7 @@ def test_calibration_errors_are_turned() -> None:
         values.append(formula(np.ones(rows.n)))
         drawn.append(formula(times))
     apart = 2 * (values[0] - values[1]) - (drawn[0] - drawn[1])
-    readings = [ProbableRows(scored(rows)).reading(cal.measure("ECE")) for rows in PARTS]
+    readings = [ProbableRows(scored(rows)).point_estimate(cal.measure("ECE")) for rows in PARTS]
     made, test = compared(*readings)
     assert limits(made) == near(*np.quantile(apart, [0.025, 0.975]))
     sides = np.count_nonzero(apart <= 0), np.count_nonzero(apart >= 0)
@@ -461,5 +461,7 @@ def test_calibration_slopes() -> None:
         p = 1 / (1 + np.exp(-x @ beta))
         values.append(beta[1])
         variance += np.linalg.inv((x.T * p * (1 - p)) @ x)[1, 1]
-    readings = [ProbableRows(scored(r)).reading(cal.measure("calibration-slope")) for r in PARTS]
+    readings = [
+        ProbableRows(scored(r)).point_estimate(cal.measure("calibration-slope")) for r in PARTS
+    ]
     check(compared(*readings), values[0] - values[1], float(np.sqrt(variance)))

@@ -32,7 +32,7 @@ def agrees(hits: float, promised: float, tries: int) -> bool:
 
 
 def power_of_t(difference: float, sd: float, n: int, level: float = 0.95) -> float:
-    return MeanVarianceModel(sd, pair=True).power(n, difference, level)
+    return MeanVarianceModel(sd, is_difference=True).power(n, difference, level)
 
 
 @pytest.mark.parametrize("n", [5, 20, 80])
@@ -196,9 +196,9 @@ def test_half_width_of_a_paired_difference_by_simulation() -> None:
     drawn = np.random.default_rng(8).multinomial(700, [0.06, 0.06, 0.88], 2000)
     made = [proportions.paired_shares(b / 700, c / 700, 700, 0.95) for b, c, _ in drawn]
     mean = np.mean([(i.high - i.low) / 2 for i in made])
-    assert ProportionVarianceModel(0.9, 0.12, pair=True).half_width(700, 0.95) == pytest.approx(
-        mean, rel=0.005
-    )
+    assert ProportionVarianceModel(0.9, 0.12, is_difference=True).half_width(
+        700, 0.95
+    ) == pytest.approx(mean, rel=0.005)
 
 
 @pytest.mark.parametrize(("first", "second", "n"), [(0.9, 0.85, 686), (0.3, 0.5, 80)])

@@ -156,7 +156,7 @@ def evaluations(seed):
     truth = generator.random(1500) < 0.4
     score = {n: np.round(truth + generator.normal(size=1500), 2) for n in "ab"}
     weight = generator.uniform(0.1, 2, 1500)
-    options = dict(seed=seed, resamples=400)
+    options = dict(seed=seed, n_resamples=400)
     names = ["AUC", "PR-AUC", "AP", "F1", "MCC"]
     for w in (None, weight):
         yield cal.classification(
@@ -266,7 +266,7 @@ def test_every_reason_for_no_interval_has_a_text_and_every_text_a_reason() -> No
 
 def test_no_reason_is_given_beside_an_interval() -> None:
     ev = cal.classification([0, 1, 1, 0], score=[1.0, 2.0, 3.0, 0.5], measures=["AUC", "PR-AUC"])
-    assert ev["AUC"].no_interval is None
+    assert ev["AUC"].interval_reason is None
     assert ev["AUC"].has_interval
-    assert ev["PR-AUC"].no_interval is None
+    assert ev["PR-AUC"].interval_reason is None
     assert ev["PR-AUC"].method == "Wilson [W], of positives"

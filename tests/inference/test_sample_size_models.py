@@ -96,9 +96,9 @@ def test_areas_so_near_an_end_that_only_it_is_left(area: float) -> None:
     seen: list[float] = []
     sample_size_models.auc_assurance(area, lambda _: 0.5, lambda a: seen.append(a) or 0.0, 1.0)  # type: ignore[func-returns-value]
     assert 0 < min(seen) < 1e-12 < 1 - 1e-12 < max(seen) < 1
-    made = cal.plan("AUC", value=area, positives_share=0.1, half_width=0.05)
-    assert made.assured is not None
-    assert made.assured > made.n > 0
+    made = cal.plan("AUC", value=area, prevalence=0.1, half_width=0.05)
+    assert made.n_assured is not None
+    assert made.n_assured > made.n > 0
 
 
 def test_the_mean_of_two_units() -> None:
@@ -164,12 +164,12 @@ def test_an_area_by_simulation() -> None:
             half(logit_normal(seen, sample_size.auc_error(seen, share, n), 0.95, "logit"))
         )
     found = float((np.array(halves) <= width).mean())
-    made = cal.plan("AUC", value=area, positives_share=share, half_width=width, n=n)
-    assert made.assured is None  # nothing is searched
+    made = cal.plan("AUC", value=area, prevalence=share, half_width=width, n=n)
+    assert made.n_assured is None  # nothing is searched
     from calipers.evaluate.assumptions import design_from_assumptions
 
     design = design_from_assumptions(
-        "AUC", {"value": area, "positives_share": share}, paired=True, test="t", systems=2,
+        "AUC", {"value": area, "prevalence": share}, paired=True, test="t", systems=2,
         goal="half_width",
     ).design  # fmt: skip
     assert design.assurance(n, width, 0.95) == pytest.approx(found, abs=0.05)
@@ -192,10 +192,10 @@ def test_the_error_of_normal_scores_by_simulation() -> None:
         ("nDCG@10", {"sd": 0.25, "half_width": 0.05}),
         ("nDCG@10", {"sd": 0.25, "correlation": 0.5, "half_width": 0.05}),
         ("accuracy", {"value": 0.9, "half_width": 0.03}),
-        ("recall", {"value": 0.9, "half_width": 0.03, "positives_share": 0.1}),
+        ("recall", {"value": 0.9, "half_width": 0.03, "prevalence": 0.1}),
         ("accuracy", {"discordant": 0.1, "half_width": 0.03}),
         ("accuracy", {"value": 0.8, "half_width": 0.05, "paired": False}),
-        ("AUC", {"value": 0.8, "half_width": 0.03, "positives_share": 0.3}),
+        ("AUC", {"value": 0.8, "half_width": 0.03, "prevalence": 0.3}),
         ("PR-AUC", {"value": 0.7, "half_width": 0.05}),
         ("AP", {"sd": 0.2, "half_width": 0.05, "test": "tukey", "systems": 4}),
         ("accuracy", {"value": 0.9, "half_width": 0.03, "cluster_size": 20, "icc": 0.05}),
@@ -205,11 +205,11 @@ def test_every_plan_by_width_tells_both(measure: str, given: dict[str, object]) 
     """More for a higher probability, and what is said is what was asked for."""
     made = cal.plan(measure, **given)  # type: ignore[arg-type]
     surer = cal.plan(measure, **given, assurance=0.95)  # type: ignore[arg-type]
-    assert made.assured is not None
-    assert surer.assured is not None
-    assert made.n < made.assured < surer.assured < 2 * made.n
-    assert made.wanted == {"half_width": given["half_width"], "assurance": 0.8}
-    assert f"{made.assured:,}" in str(made)
+    assert made.n_assured is not None
+    assert surer.n_assured is not None
+    assert made.n < made.n_assured < surer.n_assured < 2 * made.n
+    assert made.targets == {"half_width": given["half_width"], "assurance": 0.8}
+    assert f"{made.n_assured:,}" in str(made)
     assert "with 80% probability" in made.to_markdown()
 
 
@@ -220,7 +220,7 @@ def test_the_usual_formula_of_a_mean() -> None:
         t = stats.t.ppf(0.975, n - 1)
         if stats.chi2.cdf(n * (n - 1) * 0.05**2 / (t * 0.25) ** 2, n - 1) >= 0.8:
             break
-    assert made.assured == n
+    assert made.n_assured == n
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_what_contradicts_itself_is_refused(
 
 
 def test_an_auc_plan_says_what_normal_scores_would_give() -> None:
-    made = cal.plan("AUC", value=0.8, positives_share=0.1, half_width=0.02)
+    made = cal.plan("AUC", value=0.8, prevalence=0.1, half_width=0.02)
     [note] = [note for note in made.notes if "normal" in note]
     se = sample_size.normal_auc_error(0.8, 0.1, made.n)
     assert f"±{half(logit_normal(0.8, se, 0.95, 'logit')):.3g}." in note

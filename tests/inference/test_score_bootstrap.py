@@ -18,7 +18,7 @@ from calipers.inference.settings import Settings
 from calipers.measures import Measure, definitions, parse
 from calipers.statistics import ScoreTable
 
-SETTINGS = Settings(resamples=40, seed=3)
+SETTINGS = Settings(n_resamples=40, seed=3)
 MEASURES = tuple(d.example() for d in definitions("scores"))
 
 
@@ -41,8 +41,8 @@ def drawn(*, weighted: bool, measures: tuple[Measure, ...] = MEASURES) -> ScoreR
 def test_a_replicate_is_the_measure_of_its_rows(measure: Measure, weighted: bool) -> None:
     """Every row as often as the core says it draws it."""
     truth, score, weight = rows()
-    found = drawn(weighted=weighted).of(measure)
-    for replicate in range(SETTINGS.resamples):
+    found = drawn(weighted=weighted).evaluate(measure)
+    for replicate in range(SETTINGS.n_resamples):
         counts = _core.poisson_counts(SETTINGS.seed, replicate, len(truth)).astype(float)
         again = ScoreTable.from_rows(truth, score, counts * weight if weighted else counts)
         assert_allclose(found[replicate], measure.apply(again), rtol=1e-9, atol=1e-12)
@@ -50,7 +50,7 @@ def test_a_replicate_is_the_measure_of_its_rows(measure: Measure, weighted: bool
 
 BY_THE_CORE = [
     *(parse(name, "scores") for name in AREAS),
-    *(m for m in MEASURES if m.definition.opens is not None),
+    *(m for m in MEASURES if m.definition.needs_refinement is not None),
     *(
         parse(f"{of}={share}", "scores")
         for of in ("precision@recall", "precision@volume", "recall@precision", "recall@FPR")
@@ -75,9 +75,11 @@ def test_parts_of_a_curve_are_enough(seed: int, monkeypatch: pytest.MonkeyPatch)
     table = ScoreTable.from_rows(truth, score, weight)
     given = None if weight is None and seed % 4 == 0 else (truth, score, weight, unit)
     replicates = ScoreReplicates(table, replace(SETTINGS, seed=seed), given)
-    whole = list(replicates.each(lambda table, _: np.array([m.apply(table) for m in BY_THE_CORE])))
+    whole = list(
+        replicates.map_tables(lambda table, _: np.array([m.apply(table) for m in BY_THE_CORE]))
+    )
     for measure, expected in zip(BY_THE_CORE, np.concatenate(whole, axis=1), strict=True):
-        found = replicates.of(measure)
+        found = replicates.evaluate(measure)
         assert_allclose(found, expected, rtol=1e-12, atol=1e-13, err_msg=str(measure))
 
 
@@ -100,10 +102,12 @@ def test_bins_that_do_not_move_may_be_put_together(seed: int) -> None:
     table = ScoreTable.from_rows(truth, score, weight)
     given = None if seed % 4 == 0 else (truth, score, weight, unit)
     replicates = ScoreReplicates(table, replace(SETTINGS, seed=seed), given)
-    parts = list(replicates.each(lambda table, _: np.array([m.apply(table) for m in IN_BINS])))
+    parts = list(
+        replicates.map_tables(lambda table, _: np.array([m.apply(table) for m in IN_BINS]))
+    )
     for measure, expected in zip(IN_BINS, np.concatenate(parts, axis=1), strict=True):
-        assert measure.definition.together is not None
-        found = replicates.of(measure)
+        assert measure.definition.joint_positions is not None
+        found = replicates.evaluate(measure)
         assert_allclose(found, expected, rtol=1e-9, atol=1e-12, err_msg=str(measure))
 
 
@@ -113,31 +117,33 @@ def test_a_block_of_equal_scores_may_be_longer_than_a_run_of_rows() -> None:
     replicates = ScoreReplicates(ScoreTable.from_rows(truth, score), SETTINGS)
     assert replicates.coarse.block.tolist()[:2] == [0, 1]
     assert set(np.diff(replicates.coarse.block)) == {0, 1, 2}
-    parts = list(replicates.each(lambda table, _: np.array([m.apply(table) for m in MEASURES])))
+    parts = list(
+        replicates.map_tables(lambda table, _: np.array([m.apply(table) for m in MEASURES]))
+    )
     for measure, expected in zip(MEASURES, np.concatenate(parts, axis=1), strict=True):
-        assert_allclose(replicates.of(measure), expected, rtol=1e-12, atol=1e-13)
+        assert_allclose(replicates.evaluate(measure), expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("name", AREAS)
 def test_the_core_s_areas_are_the_measures_of_the_same_replicates(name: str) -> None:
     """Three areas are computed while drawing, the others from tables: the draws are the same."""
     replicates, measure = drawn(weighted=True), parse(name, "scores")
-    parts = list(replicates.each(lambda table, _: measure.apply(table)))
-    assert_allclose(np.concatenate(parts), replicates.of(measure), rtol=1e-12)
+    parts = list(replicates.map_tables(lambda table, _: measure.apply(table)))
+    assert_allclose(np.concatenate(parts), replicates.evaluate(measure), rtol=1e-12)
 
 
 def test_what_is_left_out_is_drawn_not_once() -> None:
     truth, score, weight = rows()
-    tables = list(drawn(weighted=True).each(lambda *both: both, out_of_bag=True))
+    tables = list(drawn(weighted=True).map_tables(lambda *both: both, out_of_bag=True))
     left_out = np.concatenate([out.positive + out.negative for _, out in tables if out])
-    for replicate in range(SETTINGS.resamples):
+    for replicate in range(SETTINGS.n_resamples):
         absent = _core.poisson_counts(SETTINGS.seed, replicate, len(truth)) == 0
         expected = ScoreTable.from_rows(truth, score, weight * absent)
         assert_allclose(left_out[replicate], expected.positive + expected.negative)
 
 
 def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = [drawn(weighted=True).of(measure) for measure in MEASURES]
+    whole = [drawn(weighted=True).evaluate(measure) for measure in MEASURES]
     # Three at a time, and one at last.
     monkeypatch.setattr(score_bootstrap, "AT_A_TIME", 3 * len(drawn(weighted=True).table.scores))
     monkeypatch.setattr(score_bootstrap, "COARSE_AT_A_TIME", 10)
@@ -145,7 +151,7 @@ def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(score_bootstrap, "MOST_THREADS", threads)
         again = drawn(weighted=True)
         for measure, before in zip(MEASURES, whole, strict=True):
-            assert_array_equal(again.of(measure), before)
+            assert_array_equal(again.evaluate(measure), before)
 
 
 def test_classes_that_keep_their_sizes_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,8 +170,8 @@ def test_classes_that_keep_their_sizes_are_drawn_in_parts(monkeypatch: pytest.Mo
 def test_a_measure_that_was_not_announced_is_computed_too() -> None:
     measure = parse("recall@FPR=0.2", "scores")
     assert_array_equal(
-        drawn(weighted=False, measures=()).of(measure),
-        drawn(weighted=False, measures=(measure,)).of(measure),
+        drawn(weighted=False, measures=()).evaluate(measure),
+        drawn(weighted=False, measures=(measure,)).evaluate(measure),
     )
 
 
@@ -175,7 +181,7 @@ def test_replicates_without_a_value_are_counted() -> None:
     measures = ["KS", "recall@FPR=0.1"]
     ev = cal.classification(truth, score=-np.arange(100.0), measures=measures, interval="bootstrap")
     assert all(e.value == 1.0 for e in ev)
-    assert all(e.no_interval in ("degenerate_replicates", "no_spread") for e in ev)
+    assert all(e.interval_reason in ("degenerate_replicates", "no_spread") for e in ev)
 
 
 @pytest.mark.parametrize("name", ["EER", "KS", "max-F1", "recall@FPR=0.1", "precision@volume=0.2"])
@@ -200,7 +206,7 @@ def test_intervals_and_differences_of_every_measure_of_scores() -> None:
     random = np.random.default_rng(1)
     truth = random.random(500) < 0.4
     score = {name: random.normal(truth * shift, 1) for name, shift in (("a", 1.0), ("b", 1.5))}
-    asked = {"score": score, "measures": MEASURES, "curves": False, "seed": 5, "resamples": 400}
+    asked = {"score": score, "measures": MEASURES, "curves": False, "seed": 5, "n_resamples": 400}
     ev, again = cal.classification(truth, **asked), cal.classification(truth, **asked)
     assert ev.to_dict()["systems"] == again.to_dict()["systems"]
     assert ev.comparison is not None
@@ -216,13 +222,13 @@ def test_the_interval_covers_what_it_says_where_the_truth_is_known() -> None:
     from scipy.stats import norm
 
     truth = float(norm.sf(norm.isf(0.1) - 1))
-    measure, settings = parse("recall@FPR=0.1", "scores"), Settings(resamples=400)
+    measure, settings = parse("recall@FPR=0.1", "scores"), Settings(n_resamples=400)
     inside = 0
     for seed in range(200):
         random = np.random.default_rng(seed)
         positive = np.arange(400) < 200
         table = ScoreTable.from_rows(positive, random.normal(positive, 1))
-        replicates = ScoreReplicates(table, replace(settings, seed=seed)).of(measure)
+        replicates = ScoreReplicates(table, replace(settings, seed=seed)).evaluate(measure)
         low, high = np.quantile(replicates, [0.025, 0.975])
         inside += low <= truth <= high
     assert 0.90 <= inside / 200 <= 0.99
@@ -232,7 +238,7 @@ def test_rows_of_one_class_say_so() -> None:
     made = cal.classification(
         [1, 1, 1, 1], score=[0.1, 0.2, 0.3, 0.4], positive=1, measures=["max-F1", "max-accuracy"]
     )
-    assert {e.no_interval for e in made} == {"one_class"}
+    assert {e.interval_reason for e in made} == {"one_class"}
 
 
 @pytest.mark.parametrize(
@@ -273,4 +279,4 @@ def test_one_cluster_says_so_by_the_delta_method() -> None:
     truth, one = np.arange(40) % 2, np.zeros(40)
     score = np.arange(40) * 7 % 11 + truth
     made = cal.classification(truth, score=score, cluster=one, measures=["AP"], interval="delta")
-    assert made["AP"].no_interval == "too_few_clusters"
+    assert made["AP"].interval_reason == "too_few_clusters"

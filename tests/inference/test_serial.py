@@ -130,11 +130,11 @@ def test_margin_interval_and_test_agree() -> None:
     for margin in (0.2, 0.5, 0.9, 1.3):
         difference = evaluation.compare(baseline="a", margin=margin, level=0.9)["MSE"]
         within = -margin < difference.low and difference.high < margin
-        assert within == (difference.p_equivalent < 0.05)
-        assert (difference.high < margin) == (difference.p_not_inferior < 0.05)
+        assert within == (difference.p_equivalence < 0.05)
+        assert (difference.high < margin) == (difference.p_noninferiority < 0.05)
     for margin in (difference.low, difference.high):
         inside = evaluation.compare(baseline="a", margin=abs(margin), level=0.9)["MSE"]
-        p = inside.p_equivalent if margin > 0 else inside.p_not_inferior
+        p = inside.p_equivalence if margin > 0 else inside.p_noninferiority
         assert 0 <= p <= 1
     shares = {"a": SYSTEMS["a"] > 0, "b": SYSTEMS["b"] > 0}
     made = cal.classification(Y > 0, shares, time=TIME, measures=["accuracy", "F1"])
@@ -314,8 +314,8 @@ def test_slices_are_in_order_too() -> None:
     moved -= np.where(half == "second", losses - losses[N // 2 :].mean(), 0) / (N / 2)
     _, se, degrees = by_hand(moved)
     apart = losses[: N // 2].mean() - losses[N // 2 :].mean()
-    assert first.to_rest.test == "HAC, paired"
-    assert first.to_rest.p == pytest.approx(2 * stats.t.sf(abs(apart) / se, degrees))
+    assert first.vs_rest.test == "HAC, paired"
+    assert first.vs_rest.p == pytest.approx(2 * stats.t.sf(abs(apart) / se, degrees))
 
 
 def test_streams_say_why_not() -> None:

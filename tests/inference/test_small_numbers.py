@@ -61,7 +61,7 @@ def test_bootstrap_t_of_a_ratio_is_that_of_all_resamples(level: float) -> None:
     high, low = np.quantile(
         (drawn - value)[some] / errors[some], [(1 + level) / 2, (1 - level) / 2]
     )
-    table, settings = np.column_stack([x, w]), Settings(resamples=100_000)
+    table, settings = np.column_stack([x, w]), Settings(n_resamples=100_000)
     found = pooled_t(Summary("pooled"), table, float(value), settings, level)
     expected = value - np.array([high, low]) * error
     # The draws of 100 000 move the ends by less; 1/n for 1/(n − 1) would by 4.6% of the width.

@@ -44,7 +44,7 @@ def test_a_system_of_the_same_evaluation() -> None:
 
 def test_a_file_of_another_day(tmp_path: Path) -> None:
     path = tmp_path / "monday.json"
-    path.write_text(cal.keep(of(GOOD)).to_json())
+    path.write_text(cal.keep_predictions(of(GOOD)).to_json())
     assert_not_worse(of(ALIKE), path, on="AUC", margin=0.02)
     with pytest.raises(AssertionError, match="than monday"):
         assert_not_worse(of(BAD), str(path), on="AUC")

@@ -136,7 +136,7 @@ def _moments(_: Definition, rows: Sequence[Row]) -> ClusterMoments:
 
 def _losses(definition: Definition, rows: Sequence[Row]) -> Moments:
     truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
-    assert definition.rows is not None, f"{definition.name} says no loss of a row"
+    assert definition.row_formula is not None, f"{definition.name} says no loss of a row"
     return Moments.from_rows(definition.example().losses(truth, prediction), _weights(rows))
 
 
@@ -152,7 +152,7 @@ def _quantiles(definition: Definition, rows: Sequence[Row]) -> Moments:
 
 def _numbers(definition: Definition, rows: Sequence[Row]) -> NumericMoments | NumericRows:
     truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
-    of: Any = definition.on
+    of: Any = definition.statistic
     return of.from_rows(truth, prediction, _weights(rows))  # type: ignore[no-any-return]
 
 
@@ -433,7 +433,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "beta": _between(0.0, 20.0, 0.0, 0.5, 1.0, 2.0, np.inf),
     "alpha": _between(0.0, 1.0, 0.0, 1.0),
     "average": _one_of("arithmetic", "geometric", "min", "max"),
-    "collection": _one_of(*range(1, 13), 100, 10**6, 10**9),
+    "collection_size": _one_of(*range(1, 13), 100, 10**6, 10**9),
     "max_grade": _one_of(3),
     "dcg": _one_of("log2", "exp-log2", "log-base"),
     "gains": _gains,

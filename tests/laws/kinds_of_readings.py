@@ -23,7 +23,7 @@ from calipers.systems.multioutput import MultioutputRegression
 from calipers.systems.quantiles import QuantileOutput
 from calipers.systems.regression import RegressionOutput
 
-FEW = Settings(resamples=200)
+FEW = Settings(n_resamples=200)
 NAMES = ("a", "b", "c")
 
 
@@ -78,7 +78,7 @@ def two_classes(d: Data, system: int) -> Any:
 def classes(d: Data, system: int) -> Any:
     problem = ClassificationProblem(ClassLabels(NAMES, d.code), d.weight, d.clusters, FEW)
     said = d.said[system]
-    rows = ClassScoreRows.of(d.code, said)
+    rows = ClassScoreRows.from_scores(d.code, said)
     return MulticlassOutput("s", problem, said.argmax(axis=1), rows, is_probability=True)
 
 

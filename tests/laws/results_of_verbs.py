@@ -33,7 +33,7 @@ RUNS = {
     }
     for name, noise in (("rough", 3.0), ("fine", 1.0), ("other", 2.0))
 }
-FEW: dict[str, Any] = {"resamples": 100}
+FEW: dict[str, Any] = {"n_resamples": 100}
 
 
 def _folds() -> Any:
@@ -109,7 +109,7 @@ MADE: dict[str, Callable[[], Any]] = {
         **FEW,
     ),
     "unjudged": lambda: cal.retrieval(
-        QRELS, RUNS, measures=["P@5", "RBP"], incomplete=True, interval="none"
+        QRELS, RUNS, measures=["P@5", "RBP"], judgment_bounds=True, interval="none"
     ),
     "given values": lambda: cal.from_values(_folds(), unit="folds", **FEW),
     "splits": lambda: cal.compare_splits(_folds(), train=80, test=20, design="k-fold"),
@@ -123,7 +123,7 @@ MADE: dict[str, Callable[[], Any]] = {
         TRUTH, 1 - SCORES["fine"], rule="max-accuracy", **FEW
     ),
     "regions": lambda: cal.rule_in_rule_out(TRUTH, SCORES["fine"], ppv=0.8, npv=0.8, **FEW),
-    "cut-offs": lambda: cal.cutoffs(TRUTH, SCORES["fine"], at=[0.3, 0.6], **FEW),
+    "cut-offs": lambda: cal.threshold_table(TRUTH, SCORES["fine"], at=[0.3, 0.6], **FEW),
     "compared": _compared(_scored, margin={"AUC": 0.1}),
     "compared topics": _compared(_retrieved, baseline="rough"),
     "curve": lambda: cal.curve(result("scores"), "ROC", "fine"),
@@ -131,17 +131,17 @@ MADE: dict[str, Callable[[], Any]] = {
     "curve of a topic": lambda: cal.topic_curves(result("topics"), "t1")[0],
     "plan": lambda: cal.plan("AP", sd=0.2, half_width=0.02),
     "plan of a pilot": lambda: cal.plan(
-        "AP", result("topics"), difference=0.05, resamples=100, system="fine", baseline="rough"
+        "AP", result("topics"), difference=0.05, n_resamples=100, system="fine", baseline="rough"
     ),
     "validation curve": lambda: cal.validation_curve(
-        Ridge(), SCORES["fine"][:, None], NUMBERS, parameter="alpha", values=[1.0, 0.1], folds=3
+        Ridge(), SCORES["fine"][:, None], NUMBERS, param_name="alpha", param_range=[1.0, 0.1], cv=3
     ),
     "validation curve of one split": lambda: cal.validation_curve(
         Ridge(),
         SCORES["fine"][:, None],
         NUMBERS,
-        parameter="alpha",
-        values=[1.0, 0.1],
+        param_name="alpha",
+        param_range=[1.0, 0.1],
         part=PARTS,
     ),
     "tuned threshold": lambda: cal.cross_validate(
@@ -154,12 +154,17 @@ MADE: dict[str, Callable[[], Any]] = {
         **FEW,
     ),
     "learning curve": lambda: cal.learning_curve(
-        Ridge(), SCORES["fine"][:, None], NUMBERS, sizes=[10, 15, 20, 30, 40], folds=3, repeats=2
+        Ridge(),
+        SCORES["fine"][:, None],
+        NUMBERS,
+        train_sizes=[10, 15, 20, 30, 40],
+        cv=3,
+        n_repeats=2,
     ),
     "bias and variance": lambda: cal.bias_variance(
         Ridge(), SCORES["fine"][:, None], NUMBERS, training_sets=4
     ),
-    "the best of several": lambda: cal.best_of(_scored(), measure="AUC", draws=20),
+    "the best of several": lambda: cal.best_system(_scored(), measure="AUC", n_resamples=20),
     "rank correlation": lambda: cal.rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]),
     "raters": lambda: cal.agreement({"a": [0, 1, 1, 0], "b": [0, 1, 0, None]}, **FEW),
 }

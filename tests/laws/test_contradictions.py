@@ -111,7 +111,7 @@ def test_every_procedure_of_topics(place: int) -> None:
         own = np.sign(apart) * 0.5 if measure == "Success@1" else apart
         for weight in (None, generator.uniform(0.5, 2, len(own))):
             given = {"a": 0.5 + own, "b": np.full(len(own), 0.5)}
-            ev = cal.from_values(given, measure=measure, weight=weight, resamples=200)
+            ev = cal.from_values(given, measure=measure, weight=weight, n_resamples=200)
             assert ev.sources is not None
             [(_, _, reading)] = ev.sources.differences([("a", "b")], ev.sources.settings)
             for made in each_once(reading):
@@ -136,20 +136,20 @@ def three(task: str) -> cal.Evaluation:
     generator = np.random.default_rng(5)
     if task == "topics":
         values = {name: np.round(generator.uniform(size=18), 1) for name in "ab"}
-        return cal.from_values({**values, "c": values["b"]}, measure="AP", resamples=200)
+        return cal.from_values({**values, "c": values["b"]}, measure="AP", n_resamples=200)
     n = 60
     if task == "numbers":
         truth = generator.normal(size=n)
         said = {name: truth + generator.normal(0, by, n) for name, by in (("a", 1.0), ("b", 1.5))}
         names = ["MAE", "RMSE", "R2", "MedAE"]
-        return cal.regression(truth, {**said, "c": said["b"]}, measures=names, resamples=200)
+        return cal.regression(truth, {**said, "c": said["b"]}, measures=names, n_resamples=200)
     positive = generator.random(n) < 0.4
     score = {
         name: 1 / (1 + np.exp(-(2 * positive - 1 + generator.normal(0, by, n))))
         for name, by in (("a", 1.0), ("b", 2.5))
     }
     return cal.classification(
-        positive, probability={**score, "c": score["b"]}, curves=False, resamples=200,
+        positive, probability={**score, "c": score["b"]}, curves=False, n_resamples=200,
         measures=["AUC", "AP", "accuracy", "F1", "log-loss", "Brier"],
     )  # fmt: skip
 
@@ -160,12 +160,12 @@ def check(d: cal.Difference) -> None:
     if d.has_interval and not math.isnan(d.p_adjusted) and d.alternative == "two-sided":
         assert (d.low <= 0 <= d.high) == (d.p_adjusted > alpha), d
         assert outcome(d).decided == (d.p_adjusted <= alpha), d
-    if d.has_interval and not math.isnan(d.p_not_inferior):
+    if d.has_interval and not math.isnan(d.p_noninferiority):
         worse = d.low if d.higher_is_better is not False else -d.high
         # Two sides at 95% leave out no more than one at 97.5%.
-        assert worse <= -d.margin or d.p_not_inferior <= alpha, d
+        assert worse <= -d.margin or d.p_noninferiority <= alpha, d
         inside = d.low > -d.margin and d.high < d.margin
-        assert not inside or d.p_equivalent <= alpha, d
+        assert not inside or d.p_equivalence <= alpha, d
     assert outcome(d) is not Outcome.UNDEFINED or math.isnan(d.value)
 
 
@@ -193,11 +193,11 @@ def test_every_test(task: str, test: str) -> None:
     ninety = three(task).compare(test=test, adjust="none", margin=0.0371, level=0.9)
     for d in ninety:
         # One side at 95% is either side of 90%.
-        if d.has_interval and not math.isnan(d.p_not_inferior):
+        if d.has_interval and not math.isnan(d.p_noninferiority):
             worse = d.low if d.higher_is_better is not False else -d.high
-            assert (d.p_not_inferior <= 0.05) == (worse > -d.margin), d
+            assert (d.p_noninferiority <= 0.05) == (worse > -d.margin), d
             inside = d.low > -d.margin and d.high < d.margin
-            assert (d.p_equivalent <= 0.05) == inside, d
+            assert (d.p_equivalence <= 0.05) == inside, d
 
 
 @pytest.mark.parametrize("task", BATCHES)
@@ -210,7 +210,7 @@ def test_every_measure(task: str) -> None:
     )
     for weighted, how, adjust in pairs[list(BATCHES).index(task) % 2]:
         ev = evaluation(task, 40, "none", weighted and task not in UNWEIGHTED)
-        for d in ev.compare(interval=how, adjust=adjust, margin=0.0371, resamples=100):
+        for d in ev.compare(interval=how, adjust=adjust, margin=0.0371, n_resamples=100):
             check(d)
 
 
@@ -226,9 +226,9 @@ def slices_of(task: str, seed: int) -> Any:
         kinds = random.integers(0, 5, len(qrels)).astype(str).tolist()
         table = {"qid": list(qrels), "kind": kinds}
         more = {"topic_table": table, "slices": ["kind"], "measures": ["AP", "Success@1"]}
-        return cal.retrieval(qrels, run, **more, resamples=100).slices
+        return cal.retrieval(qrels, run, **more, n_resamples=100).slices
     n = 120
-    part = {"slices": {"of": random.integers(0, 5, n)}, "resamples": 100, "curves": False}
+    part = {"slices": {"of": random.integers(0, 5, n)}, "n_resamples": 100, "curves": False}
     if task == "numbers":
         given = np.zeros(n), random.normal(size=n)
         return cal.regression(*given, measures=["MAE", "RMSE"], **part).slices

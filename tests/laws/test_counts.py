@@ -138,7 +138,7 @@ def _both(name: str, besides: dict[str, Any]) -> tuple[Any, Any]:
     verb, columns, options = VERBS[name]
     columns = {**columns, **besides}
     slices = columns.pop("slices", {})
-    shared = {**options, "resamples": 100}
+    shared = {**options, "n_resamples": 100}
 
     def made(take: Callable[[Any], Any], **count: Any) -> Any:
         cut = {"slices": {k: take(GIVEN[of]) for k, of in slices.items()}} if slices else {}
@@ -179,7 +179,7 @@ def test_curves_and_comparisons_of_counts_are_those_of_the_rows() -> None:
             one, other = (cal.curve(ev, kind, "fine", **series) for ev in (counted, written))
             np.testing.assert_array_equal(one.x, other.x)
             np.testing.assert_array_equal(one.y, other.y)
-        asked = {"baseline": "rough", "test": "bootstrap", "margin": 0.02, "resamples": 100}
+        asked = {"baseline": "rough", "test": "bootstrap", "margin": 0.02, "n_resamples": 100}
         assert counted.compare(**asked).to_json() == written.compare(**asked).to_json()
 
 
@@ -193,10 +193,10 @@ def test_splits_of_counted_rows() -> None:
 
 def test_regions_of_counted_rows() -> None:
     given = GIVEN["positive"], GIVEN["score"]["fine"]
-    asked = {"ppv": 0.6, "npv": 0.6, "resamples": 100}
+    asked = {"ppv": 0.6, "npv": 0.6, "n_resamples": 100}
     counted = cal.rule_in_rule_out(*given, count=COUNT, **asked)
     written = cal.rule_in_rule_out(*map(_written, given), **asked)
-    assert (counted.rule_in, counted.shares) == (written.rule_in, written.shares)
+    assert (counted.rule_in, counted.proportions) == (written.rule_in, written.proportions)
 
 
 #: What a measure of each kind is called with, by what it reads.
@@ -242,7 +242,7 @@ def test_counts_of_a_table_of_any_kind_and_with_missing_values() -> None:
         "n": [20.0, 180.0, 10.0, 1820.0, 3.0],
         "site": ["a", "a", "b", "b", "b"],
     }
-    asked = {"positive": "ill", "slices": ["site"], "missing": "drop", "resamples": 100}
+    asked = {"positive": "ill", "slices": ["site"], "missing": "drop", "n_resamples": 100}
     found = {
         cal.classification("y", "said", count="n", data=make(columns), **asked).to_json()
         for make in (dict, pd.DataFrame, pl.DataFrame, pa.table)

@@ -35,7 +35,7 @@ RUNS = {
     }
     for name, step in (("rough", 1), ("fine", 2), ("other", 3))
 }
-FEW: dict[str, Any] = {"resamples": 100}
+FEW: dict[str, Any] = {"n_resamples": 100}
 
 
 def _scored() -> Any:
@@ -62,7 +62,7 @@ RESULTS: dict[str, tuple[Callable[[], Any], int]] = {
         60,
     ),
     "topics": (_retrieved, 6),
-    "unjudged": (lambda: _retrieved(incomplete=True, interval="none"), 8),
+    "unjudged": (lambda: _retrieved(judgment_bounds=True, interval="none"), 8),
     "compared": (lambda: _retrieved().compare(margin=0.1, baseline="fine"), 14),
     "regions": (lambda: result("regions"), 15),
     "many classes": (lambda: result("many classes"), 60),
@@ -182,7 +182,7 @@ def scored() -> Any:
 
 @functools.cache
 def retrieved() -> Any:
-    return _retrieved(incomplete=True).to_dict(details=True)
+    return _retrieved(judgment_bounds=True).to_dict(details=True)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def looked_at(evaluation: cal.Evaluation, *, printed: bool = True) -> None:
     hangs on numbers and not on where they come from."""
     for estimate in evaluation:
         assert math.isfinite(estimate.value) or estimate.undefined or math.isinf(estimate.value)
-        assert estimate.has_interval or estimate.no_interval in NO_INTERVAL, estimate
+        assert estimate.has_interval or estimate.interval_reason in NO_INTERVAL, estimate
         assert not estimate.has_interval or estimate.low <= estimate.value <= estimate.high, (
             estimate
         )
@@ -85,7 +85,7 @@ def looked_at(evaluation: cal.Evaluation, *, printed: bool = True) -> None:
     if evaluation.comparison is not None:
         if printed:
             str(evaluation.comparison)
-        list(evaluation.comparison.overall)
+        list(evaluation.comparison.omnibus)
         for d in evaluation.comparison:
             if d.has_interval:
                 assert d.low <= d.value <= d.high, d
@@ -112,7 +112,7 @@ def options(n: int, way: tuple[str, str, str], *, sliced: bool = True) -> dict[s
         "cluster": CLUSTERS[cluster](n),
         "slices": slices(n) if sliced else None,
         "interval": interval,
-        "resamples": 100,
+        "n_resamples": 100,
     }
 
 
@@ -250,7 +250,9 @@ def test_topics(interval: str) -> None:
         pairs = ({"r": run, "s": run}, {"r": run, "n": nothing | run})
         for of in ({"r": run}, *(pairs if qrels is whole else pairs[:1])):
             measures = every("retrieval", "retrieval")
-            looked_at(cal.retrieval(qrels, of, measures=measures, interval=interval, resamples=100))
+            looked_at(
+                cal.retrieval(qrels, of, measures=measures, interval=interval, n_resamples=100)
+            )
 
 
 @pytest.mark.parametrize("interval", INTERVALS)
@@ -258,7 +260,7 @@ def test_given_values(interval: str) -> None:
     nan = float("nan")
     for values in ([1.0], [0.0, 0.0], [nan, nan], [1.0, nan], [1e45, -1e45, 0.0], [5e-324, 0.0]):
         both = {"a": values, "b": values[::-1], "c": [0.0] * len(values)}
-        looked_at(cal.from_values(both, interval=interval, resamples=100))
+        looked_at(cal.from_values(both, interval=interval, n_resamples=100))
 
 
 def test_weights_say_the_same_whatever_their_scale() -> None:
@@ -269,7 +271,7 @@ def test_weights_say_the_same_whatever_their_scale() -> None:
     for task in ("classification", "regression"):
         made = []
         for scale in (1.0, 2.0**-190, 2.0**190):
-            shared: dict[str, Any] = {"weight": weight * scale, "resamples": 100}
+            shared: dict[str, Any] = {"weight": weight * scale, "n_resamples": 100}
             if task == "classification":
                 truth, score = np.arange(N) % 2, NOISE
                 made.append(

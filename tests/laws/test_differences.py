@@ -28,26 +28,26 @@ NO_TEST = {"no_analytic_interval", "degenerate_replicates", "no_spread", "undefi
 @functools.cache
 def differences(task: str, interval: str, weighted: bool) -> dict[str, cal.Difference]:
     """By measure, of two systems."""
-    found = evaluation(task, ROWS, "none", weighted).compare(interval=interval, resamples=100)
+    found = evaluation(task, ROWS, "none", weighted).compare(interval=interval, n_resamples=100)
     return {d.measure: d for d in found}
 
 
 def lawful(d: cal.Difference) -> None:
     """An interval or a reason; a p-value, or no test with a reason."""
-    if d.no_interval is None:
+    if d.interval_reason is None:
         assert d.low <= d.high, d
         assert d.method != "none", d
     else:
-        assert d.no_interval in NO_INTERVAL, d
+        assert d.interval_reason in NO_INTERVAL, d
         assert math.isnan(d.low), d
         assert math.isnan(d.high), d
     if d.test == "none":
         assert math.isnan(d.p), d
-        assert d.no_interval in NO_TEST, d
+        assert d.interval_reason in NO_TEST, d
     else:
         assert 0 < d.p <= d.p_adjusted <= 1, d
     assert not d.standard_error < 0, d
-    assert math.isnan(d.detectable) or d.detectable > 0, d
+    assert math.isnan(d.min_detectable) or d.min_detectable > 0, d
 
 
 @pytest.mark.parametrize("task", BATCHES)
@@ -73,7 +73,7 @@ def test_a_difference_by_every_method(task: str) -> None:
 def test_a_test_that_does_not_apply_is_none(task: str, test: str) -> None:
     ev = evaluation(task, 40, "none", weighted=False)
     try:
-        found = ev.compare(test=test, resamples=100, adjust="none", interval="none")
+        found = ev.compare(test=test, n_resamples=100, adjust="none", interval="none")
     except cal.InputError as error:
         assert "applies to none of the measures" in str(error)  # noqa: PT017
         return
@@ -187,7 +187,7 @@ def test_a_new_measure_gets_everything(task: str, add: Callable[[], None], optio
         }
         ev = cal.retrieval(qrels, runs, measures=[new.name], **given)
     for interval in (*INTERVALS, "percentile", "delta, bootstrap"):
-        made = ev.compare("rough", interval=interval, resamples=300, margin=0.5)
+        made = ev.compare("rough", interval=interval, n_resamples=300, margin=0.5)
         assert [d.measure for d in made] == [new.name] * 2
         for d in made:
             lawful(d)
@@ -195,8 +195,8 @@ def test_a_new_measure_gets_everything(task: str, add: Callable[[], None], optio
             if d.has_interval:
                 assert d.test != "none", d
                 assert d.low <= d.value <= d.high, d
-                assert d.detectable > 0, d
-                assert 0 <= d.p_equivalent <= 1, d
-                assert 0 <= d.p_not_inferior <= 1, d
-    fine = ev.compare("rough", alternative="better", resamples=300)["fine", "rough", new.name]
+                assert d.min_detectable > 0, d
+                assert 0 <= d.p_equivalence <= 1, d
+                assert 0 <= d.p_noninferiority <= 1, d
+    fine = ev.compare("rough", alternative="better", n_resamples=300)["fine", "rough", new.name]
     assert fine.p < 0.05  # half the noise and less

@@ -28,7 +28,7 @@ from calipers.evaluation.arguments import ELSEWHERE
 from calipers.evaluation.availability import unavailable_reason
 from calipers.measures import UnknownMeasureError
 
-QUICK = {"resamples": 100, "interval": "analytic"}
+QUICK = {"n_resamples": 100, "interval": "analytic"}
 TRUTH = [0, 1, 1, 0, 1, 0, 1, 0, 1, 1, 0, 0]
 SCORE = [0.1, 0.9, 0.4, 0.3, 0.8, 0.6, 0.7, 0.2, 0.35, 0.55, 0.45, 0.15]
 OTHER = [0.3, 0.2, 0.6, 0.1, 0.7, 0.5, 0.9, 0.4, 0.8, 0.65, 0.25, 0.75]
@@ -132,7 +132,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "retrieval": (cal.retrieval, {"qrels": QRELS, "runs": {"r": RUN, "s": RUN}, **QUICK}),
     "retrieval of what is incomplete": (
         cal.retrieval,
-        {"qrels": QRELS, "runs": RUN, "incomplete": True, "measures": ["P@2", "AP"], **QUICK},
+        {"qrels": QRELS, "runs": RUN, "judgment_bounds": True, "measures": ["P@2", "AP"], **QUICK},
     ),
     "retrieval of weighted topics": (
         cal.retrieval,
@@ -176,10 +176,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"precision": {"x": [1.0, 0.5]}, "recall": {"x": [0.5, 1.0]}, "measures": ["PR-AUC"]},
     ),
     "compare": (cal.compare, {"evaluation": two_classes}),
-    "keep": (cal.keep, {"evaluation": two_classes}),
+    "keep": (cal.keep_predictions, {"evaluation": two_classes}),
     "save_state": (cal.save_state, {"evaluation": streamed, "path": "a.state"}),
     "merge_states": (cal.merge_states, {"states": states}),
-    "require": (cal.require, {"evaluation": two_classes, "rules": "AUC >= 0.5"}),
+    "require": (cal.check_requirements, {"evaluation": two_classes, "rules": "AUC >= 0.5"}),
     "compare topics": (cal.compare, {"evaluation": ranked}),
     "compare_splits": (
         cal.compare_splits,
@@ -192,16 +192,19 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "split": (cal.split, {"rows": 12, "test": 0.5, "stratify": TRUTH}),
     "split of groups": (cal.split, {"rows": 12, "test": 0.5, "group": [1, 2, 3, 4] * 3}),
     "select": (
-        cal.select,
+        cal.select_model,
         {
             "candidates": {"a": DecisionTreeClassifier(max_depth=1), "b": DecisionTreeClassifier()},
             "X": [[s] for s in SCORE],
             "y": TRUTH,
-            "folds": 2,
-            "inner": 2,
+            "cv": 2,
+            "inner_cv": 2,
         },
     ),
-    "best_of": (cal.best_of, {"evaluation": two_classes, "measure": "AUC", "draws": 20}),
+    "best_system": (
+        cal.best_system,
+        {"evaluation": two_classes, "measure": "AUC", "n_resamples": 20},
+    ),
     "check_split": (
         cal.check_split,
         {
@@ -217,10 +220,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "estimator": DecisionTreeClassifier(max_depth=2),
             "X": [[s] for s in SCORE],
             "y": TRUTH,
-            "folds": 3,
+            "cv": 3,
             "measures": ["AUC", "accuracy"],
             "curves": False,
-            "resamples": 100,
+            "n_resamples": 100,
         },
     ),
     "cross_validate predictions": (
@@ -231,7 +234,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "fold": [1, 2, 3] * 4,
             "measures": ["AUC"],
             "curves": False,
-            "resamples": 100,
+            "n_resamples": 100,
         },
     ),
     "cross_validate one split": (
@@ -243,7 +246,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "threshold": "F1",
             "measures": ["F1"],
             "curves": False,
-            "resamples": 100,
+            "n_resamples": 100,
         },
     ),
     "validation_curve": (
@@ -252,9 +255,9 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "estimator": DummyClassifier(),
             "X": [[s] for s in SCORE],
             "y": TRUTH,
-            "parameter": "strategy",
-            "values": ["prior", "uniform"],
-            "folds": 2,
+            "param_name": "strategy",
+            "param_range": ["prior", "uniform"],
+            "cv": 2,
         },
     ),
     "learning_curve": (
@@ -263,9 +266,9 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "estimator": DummyClassifier(),
             "X": [[s] for s in SCORE],
             "y": TRUTH,
-            "sizes": [3, 6],
-            "folds": 2,
-            "repeats": 1,
+            "train_sizes": [3, 6],
+            "cv": 2,
+            "n_repeats": 1,
         },
     ),
     "bias_variance": (
@@ -275,7 +278,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "X": [[s] for s in SCORE],
             "y": TRUTH,
             "training_sets": 3,
-            "resamples": 100,
+            "n_resamples": 100,
         },
     ),
     "curve": (cal.curve, {"evaluation": two_classes, "kind": "ROC", "system": "p"}),
@@ -290,14 +293,14 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.operating_point,
         {"truth": two_classes, "system": "p", **QUICK},
     ),
-    "cutoffs": (cal.cutoffs, {"truth": TRUTH, "score": SCORE, "at": [0.5], **QUICK}),
+    "cutoffs": (cal.threshold_table, {"truth": TRUTH, "score": SCORE, "at": [0.5], **QUICK}),
     "rule_in_rule_out": (
         cal.rule_in_rule_out,
         {"truth": TRUTH, "score": SCORE, "ppv": 0.6, "npv": 0.6, **QUICK},
     ),
     "order_agreement": (
-        cal.order_agreement,
-        {"evaluation": ranked, "reference": "AP", "measure": "nDCG@2", "resamples": 100},
+        cal.system_rank_correlation,
+        {"evaluation": ranked, "reference": "AP", "measure": "nDCG@2", "n_resamples": 100},
     ),
     "rank_correlation": (cal.rank_correlation, {"reference": SCORE, "other": OTHER}),
     "agreement": (cal.agreement, {"ratings": {"a": CLASSES, "b": CLASSES[::-1]}}),
@@ -305,7 +308,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "plan of a pilot": (cal.plan, {"measure": "AP", "pilot": ranked, "half_width": 0.3}),
     "plan of an area": (
         cal.plan,
-        {"measure": "AUC", "value": 0.8, "positives_share": 0.3, "half_width": 0.05},
+        {"measure": "AUC", "value": 0.8, "prevalence": 0.3, "half_width": 0.05},
     ),
     "measure": (cal.measure, {"text": "nDCG@10", "family": "retrieval"}),
     "measures": (cal.measures, {"family": "scores"}),

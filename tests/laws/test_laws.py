@@ -46,7 +46,7 @@ def every_definition(law: Callable[[Definition], None]) -> Callable[[], None]:
 def test_every_family_is_of_a_known_kind() -> None:
     families = {d.family for d in definitions()}
     assert families == set(KINDS) == {f for group in TASKS.values() for f in group}
-    assert all(d.on is KINDS[d.family].on for d in definitions())
+    assert all(d.statistic is KINDS[d.family].on for d in definitions())
 
 
 # ---------------------------------------------------------------------------- (a) (g) (j) values
@@ -123,7 +123,7 @@ def edges(definition: Definition) -> list[Measure]:
         "loss": ["Brier", "log-loss"],
         "slope": ["one", "fitted"],
         "alpha": [None, 0.0, 1.0],
-        "collection": [1, 3, 10],
+        "collection_size": [1, 3, 10],
         "coverage": [0.5, 0.9],
         "level": [0.05, 0.5],
         "max_grade": [2],
@@ -245,8 +245,8 @@ def test_all_small_tables_of_probabilities(scores: list[float], most: int) -> No
 @every_definition
 def test_every_reason_has_a_text(definition: Definition) -> None:
     reasons = set(definition.undefined)
-    if definition.on is ConfusionMatrix and definition.share_of is not None:
-        reasons.add(EMPTY_MARGIN[definition.share_of])
+    if definition.statistic is ConfusionMatrix and definition.proportion_of is not None:
+        reasons.add(EMPTY_MARGIN[definition.proportion_of])
     assert reasons <= set(REASONS)
     assert all(REASONS[reason] for reason in reasons)
 
@@ -331,11 +331,11 @@ def test_a_constant_answer_gets_the_uninformed_value(data: st.DataObject) -> Non
         rows = data.draw(kind.rows())
         of = kind.of(rows)
         for definition in kind.definitions():
-            if definition.uninformed is None:
+            if definition.no_skill is None:
                 continue
             measure = some_measure(definition, random)
             value = measure.apply(of(definition).constant())
-            same(measure, value[~np.isnan(value)], definition.uninformed)
+            same(measure, value[~np.isnan(value)], definition.no_skill)
 
 
 @given(positive=st.floats(0.05, 0.95), called=st.floats(0.05, 0.95), total=st.floats(1.0, 1e4))
@@ -347,9 +347,9 @@ def test_an_answer_by_chance_gets_the_uninformed_value(
     cells = total * np.outer([1 - positive, positive], [1 - called, called])
     matrix = ConfusionMatrix(cells, cells)
     for definition in definitions("counts"):
-        if definition.uninformed is not None and definition.name != "G-mean":
+        if definition.no_skill is not None and definition.name != "G-mean":
             value = definition.example().apply(matrix)
-            assert float(value) == pytest.approx(definition.uninformed, abs=1e-9), definition.name
+            assert float(value) == pytest.approx(definition.no_skill, abs=1e-9), definition.name
 
 
 @pytest.mark.parametrize("family", ["probabilities", "regression"])
@@ -362,10 +362,10 @@ def test_no_constant_prediction_beats_the_best_one(family: str, data: st.DataObj
         return
     truth, weight = np.array([r[0] for r in rows]), np.array([r[-1] for r in rows])
     for definition in kind.definitions():
-        if definition.constant is None:
+        if definition.constant_prediction is None:
             continue
         measure = definition.example()
-        best = definition.constant(truth, weight, **measure.parameters)
+        best = definition.constant_prediction(truth, weight, **measure.parameters)
         value, rival = (
             float(measure.apply(kind.build(definition, [(r[0], answer, r[2]) for r in rows])))
             for answer in (best, other)
@@ -373,7 +373,7 @@ def test_no_constant_prediction_beats_the_best_one(family: str, data: st.DataObj
         within = np.isnan(rival - value) or value <= rival * (1 + 1e-9) + 1e-9
         assert within, (definition.name, best, other)
         if (weight == 1).all():
-            again = definition.constant(truth, None, **measure.parameters)
+            again = definition.constant_prediction(truth, None, **measure.parameters)
             assert again == pytest.approx(best, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
@@ -669,7 +669,7 @@ def test_every_measure_says_what_it_is(definition: Definition) -> None:
     assert definition.title[0].isupper()
     low, high = definition.range
     assert low < high
-    for value in (definition.perfect, definition.uninformed):
+    for value in (definition.perfect, definition.no_skill):
         assert value is None or low <= value <= high
     if definition.perfect is not None and definition.higher_is_better is not None:
         assert definition.perfect == (high if definition.higher_is_better else low)

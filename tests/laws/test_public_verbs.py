@@ -53,7 +53,7 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
 
     generator = np.random.default_rng(7)
     measures = [d.example() for d in definitions_of(task)]
-    options = {"interval": interval, "resamples": 100, "measures": measures}
+    options = {"interval": interval, "n_resamples": 100, "measures": measures}
     if weighted:
         options["weight"] = generator.uniform(0.2, 3.0, rows)
     if task == "classification":
@@ -186,9 +186,9 @@ def test_an_estimate_has_an_interval_or_says_why_not(task: str, interval: str) -
                     assert e.undefined
                     continue
                 assert math.isfinite(e.value), e
-                if e.no_interval is not None:
-                    assert e.no_interval in NO_INTERVAL
-                    few = rows == 30 and e.no_interval in ("degenerate_replicates", "no_spread")
+                if e.interval_reason is not None:
+                    assert e.interval_reason in NO_INTERVAL
+                    few = rows == 30 and e.interval_reason in ("degenerate_replicates", "no_spread")
                     assert few or interval == "analytic" or definition.interval == "none", e
                     continue
                 assert e.has_interval, e
@@ -219,17 +219,17 @@ def test_two_systems_get_a_paired_difference(task: str) -> None:
             if math.isnan(fine.value - rough.value):
                 assert rows == 30
                 continue
-            if fine.n == rough.n == fine.of:  # else the units that both have a value on
+            if fine.n == rough.n == fine.n_total:  # else the units that both have a value on
                 assert d.value == pytest.approx(fine.value - rough.value, abs=1e-12), d
             assert 0 < d.p <= d.p_adjusted <= 1 or d.value == 0, d
             assert d.test != "none", d
-            if d.no_interval is None:
+            if d.interval_reason is None:
                 assert d.low <= d.high, d
                 assert d.method != "none", d
             else:
-                assert d.no_interval in NO_INTERVAL
+                assert d.interval_reason in NO_INTERVAL
                 assert rows == 30, "two systems that differ get an interval here"
-                assert d.no_interval in ("degenerate_replicates", "no_analytic_interval")
+                assert d.interval_reason in ("degenerate_replicates", "no_analytic_interval")
 
 
 @every_task
@@ -247,5 +247,5 @@ def test_without_intervals_nothing_is_drawn() -> None:
     for task in BATCHES:
         ev = evaluation(task, 30, "none", weighted=False)
         assert ev.comparison is None
-        assert {e.no_interval for e in ev} <= {"not_asked", "exact_count"}
+        assert {e.interval_reason for e in ev} <= {"not_asked", "exact_count"}
         assert not any(e.has_interval for e in ev)

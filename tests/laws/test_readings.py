@@ -79,12 +79,12 @@ def moved(of: PointEstimate) -> FloatArray:
     assert of.influence is not None
     found = of.influence()
     assert found is not None
-    return found.moved
+    return found.influence_values
 
 
 def se(of: PointEstimate) -> float:
-    assert isinstance(of.found_error, StandardError)
-    return of.found_error.se
+    assert isinstance(of.standard_error, StandardError)
+    return of.standard_error.se
 
 
 def by_influence(of: PointEstimate) -> float:
@@ -239,15 +239,15 @@ def test_a_part_and_the_rest_are_drawn_independently(build: Build, design: str) 
         parts = Subsets(
             build(d, 0), SliceDefinition("c", ("a", "b"), part_of.astype(np.intp)), (measure,)
         )
-        rest = parts.rest(0)
+        rest = parts.complement(0)
         assert rest is not None
-        both = [of.reading(measure) for of in (parts.part(0), rest)]
+        both = [of.point_estimate(measure) for of in (parts.subset(0), rest)]
         for found, alone in zip(both, by_hand, strict=True):
             assert found.value == pytest.approx(alone.reading(measure).value), measure
-        ours, theirs = (found.own_replicates for found in both)
+        ours, theirs = (found.interval_replicates for found in both)
         assert ours is not None
         assert theirs is not None
-        assert abs(correlation(ours, theirs)) < 4 / np.sqrt(FEW.resamples), measure
+        assert abs(correlation(ours, theirs)) < 4 / np.sqrt(FEW.n_resamples), measure
 
 
 def test_a_part_drawn_by_the_numbers_of_another_is_not_independent_of_it() -> None:
@@ -280,9 +280,9 @@ def test_a_macro_average_is_the_average(
     average = reading(build, d, parse(name, family))
     each = [reading(build, d, parse(f"{parts}[{label}]", family)) for label in NAMES]
     assert average.value == pytest.approx(np.mean([of.value for of in each]), abs=1e-13)
-    mean = np.mean([of.influence().plain.column for of in each], axis=0)
+    mean = np.mean([of.influence().corrected.column for of in each], axis=0)
     found = average.influence()
-    assert found.plain.column == pytest.approx(mean, abs=1e-8)
+    assert found.corrected.column == pytest.approx(mean, abs=1e-8)
     if d.cluster is None:  # whose error asks too of what a number is a ratio
         assert by_influence(average) == pytest.approx(by_influence(weighted_sum([(1 / 3, of) for of in each])), rel=1e-6)  # fmt: skip
 
@@ -449,7 +449,7 @@ def test_means_have_the_errors_of_scipy(seed: int) -> None:
 
     of_five = reading(numbers, replace(d, cluster=(np.arange(40) // 5).astype(np.uint32)), mse)
     assert se(of_five) == pytest.approx(stats.sem(x.reshape(8, 5).mean(axis=1)), rel=1e-12)
-    assert of_five.found_error.degrees == 7
+    assert of_five.standard_error.degrees == 7
 
 
 @seeds(10)
@@ -537,7 +537,7 @@ def test_a_formula_of_pooled_counts_has_the_error_of_its_topics(seed: int) -> No
     """By brute force, a topic counting a little more; bootstrap-t from topics drawn one by one."""
     generator, measure = (
         np.random.default_rng(seed),
-        parse("micro-SetMCC(collection=500)", "retrieval"),
+        parse("micro-SetMCC(collection_size=500)", "retrieval"),
     )
     tp, fp, fn = (generator.poisson(4 * generator.gamma(1, size=25)) for _ in range(3))
     tp[0] = fp[0] = 0

@@ -159,8 +159,8 @@ def test_a_copied_evaluation_can_be_worked_with(verb: str) -> None:
     if verb == "scores":
         assert same(cal.curve(evaluation, "ROC", "fine"), cal.curve(again, "ROC", "fine"))
         assert written(
-            cal.plan("recall", evaluation, half_width=0.05, system="fine", resamples=100)
-        ) == (written(cal.plan("recall", again, half_width=0.05, system="fine", resamples=100)))
+            cal.plan("recall", evaluation, half_width=0.05, system="fine", n_resamples=100)
+        ) == (written(cal.plan("recall", again, half_width=0.05, system="fine", n_resamples=100)))
     if verb == "topics":
         curves = [cal.averaged_curves(e, "ranks") for e in (evaluation, again)]
         assert same(*curves)

@@ -140,7 +140,7 @@ def _task(verb: Any) -> str:
 def _made(name: str, interval: str, part: str, scale: float | None, constant: bool) -> Any:
     """What a verb makes of weights times a number: the same for all rows, or not; None for none."""
     verb, columns, options, reads = VERBS[name]
-    shared: dict[str, Any] = {"resamples": 100, **options}
+    shared: dict[str, Any] = {"n_resamples": 100, **options}
     if interval:
         shared["interval"] = interval
     if name in ("topics", "groups", "values"):

@@ -33,7 +33,7 @@ def polynomial() -> cal.BiasVariance:
     return cal.bias_variance(
         make_pipeline(PolynomialFeatures(), LinearRegression()), generate=draw,
         test=(GRID[:, None], wave(GRID)), exact=True, noise=0.01, sampled=False,
-        parameter="polynomialfeatures__degree", values=[1, 3, 6], training_sets=40,
+        param_name="polynomialfeatures__degree", param_range=[1, 3, 6], training_sets=40,
     )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def test_disjoint_subsets() -> None:
             return super().fit(features, target)
 
     x, y = rows()
-    found = cal.bias_variance(Watched(), x, y, training_sets=8, resamples=100)
+    found = cal.bias_variance(Watched(), x, y, training_sets=8, n_resamples=100)
     assert (found.source, found.loss, found.trained_on, found.tested_on) == (
         "disjoint subsets", "0-1", 25, 100,
     )  # fmt: skip
@@ -96,7 +96,7 @@ def test_disjoint_subsets() -> None:
 def test_the_bootstrap_is_marked() -> None:
     x, y = rows(90)
     found = cal.bias_variance(
-        DecisionTreeClassifier(), x, y, bootstrap=True, training_sets=10, resamples=100
+        DecisionTreeClassifier(), x, y, bootstrap=True, training_sets=10, n_resamples=100
     )
     assert (found.source, found.trained_on) == ("bootstrap of one training set", 60)
     assert "conditional on this training set" in str(found)
@@ -111,7 +111,7 @@ def test_models_that_do_not_learn_have_no_variance() -> None:
     assert parts["variance"].value == 0
     assert parts["bias² + noise"].value == pytest.approx(np.mean((1 - x[:50, 0]) ** 2))
     labels = cal.bias_variance(
-        DummyClassifier(strategy="constant", constant=1), x, y, resamples=100
+        DummyClassifier(strategy="constant", constant=1), x, y, n_resamples=100
     )
     assert labels.rows_by_value[0].parts["variance"].value == 0
 
@@ -120,8 +120,8 @@ def test_frames_and_named_classes() -> None:
     x, y = rows(120)
     frame = pd.DataFrame(x, columns=["a", "b"])
     named = np.where(y, "yes", "no")
-    by_name = cal.bias_variance(KNeighborsClassifier(3), frame, named, resamples=100)
-    plain = cal.bias_variance(KNeighborsClassifier(3), x, y, resamples=100)
+    by_name = cal.bias_variance(KNeighborsClassifier(3), frame, named, n_resamples=100)
+    plain = cal.bias_variance(KNeighborsClassifier(3), x, y, n_resamples=100)
     assert by_name.rows() == plain.rows()
 
 
@@ -136,7 +136,7 @@ def test_frames_and_named_classes() -> None:
         ({"X": GRID[:, None], "y": GRID, "training_sets": 30}, "have 1 each"),
         ({"X": GRID[:, None], "y": GRID, "training_sets": 2}, "3 or more"),
         ({"X": GRID[:, None], "y": GRID, "noise": -1.0}, "noise is -1"),
-        ({"X": GRID[:, None], "y": GRID, "parameter": "fit_intercept"}, "go together"),
+        ({"X": GRID[:, None], "y": GRID, "param_name": "fit_intercept"}, "go together"),
         (
             {"X": GRID[:, None], "y": GRID, "test": (GRID[:, None], GRID[:5])},
             "expected a table of 5 rows",

@@ -156,7 +156,7 @@ def test_domingos_three_points() -> None:
 def test_the_parts_of_0_1_loss_add_up() -> None:
     random = np.random.default_rng(4)
     said, truth = random.integers(0, 4, (9, 40)), random.integers(0, 4, 40)
-    parts = zero_one(said, truth, 4, resamples=200)
+    parts = zero_one(said, truth, 4, n_resamples=200)
     v = values(parts)
     assert v["error"] == pytest.approx(np.mean(said != truth))
     assert v["error"] == pytest.approx(v["bias"] + v["unbiased variance"] - v["biased variance"])
@@ -165,7 +165,7 @@ def test_the_parts_of_0_1_loss_add_up() -> None:
     assert v["bias"] == pytest.approx(np.mean(counts.argmax(axis=0) != truth))
     for part in parts.values():
         assert part.interval.low <= part.value <= part.interval.high
-    fixed = zero_one(said, truth, 4, sampled=False, resamples=200)
+    fixed = zero_one(said, truth, 4, sampled=False, n_resamples=200)
     assert values(fixed) == v
     assert fixed["error"].interval.se < parts["error"].interval.se
 

@@ -44,7 +44,7 @@ FOLDS = [
 
 
 def test_numbers_computed_elsewhere():
-    ev = cal.cross_validate(LinearRegression(), X, Y, folds=TEN, measures=["MSE"])
+    ev = cal.cross_validate(LinearRegression(), X, Y, cv=TEN, measures=["MSE"])
     mse = ev["MSE"]
     assert ev.per_unit.values["LinearRegression"]["MSE"] == pytest.approx(FOLDS, rel=1e-9)
     assert (mse.value, mse.pooled) == pytest.approx((2985.236633, 2987.291811), rel=1e-9)
@@ -56,7 +56,7 @@ def test_numbers_computed_elsewhere():
 def test_ten_shuffled_folds_unless_told_otherwise():
     ours = cal.cross_validate(LinearRegression(), X, Y, measures=["MSE"])
     assert ours["MSE"].value == pytest.approx(2985.236633, rel=1e-9)
-    ours = cal.cross_validate(GaussianNB(), *NOISY, measures=["accuracy"], folds=5, seed=3)
+    ours = cal.cross_validate(GaussianNB(), *NOISY, measures=["accuracy"], cv=5, seed=3)
     cv = StratifiedKFold(5, shuffle=True, random_state=3)
     theirs = of_sklearn(GaussianNB(), *NOISY, cv=cv)["test_score"]
     assert ours["accuracy"].value == pytest.approx(theirs.mean(), rel=1e-12)
@@ -77,7 +77,7 @@ CLASSES = {
     ],
 )
 def test_scikit_learn_agrees_on_classes(folds):
-    ours = cal.cross_validate(GaussianNB(), *NOISY, folds=folds, measures=list(CLASSES))
+    ours = cal.cross_validate(GaussianNB(), *NOISY, cv=folds, measures=list(CLASSES))
     cv = StratifiedKFold(5, shuffle=True, random_state=0) if folds == 5 else folds
     theirs = of_sklearn(GaussianNB(), *NOISY, cv=cv, scoring=list(CLASSES.values()))
     for own, other in CLASSES.items():
@@ -91,7 +91,7 @@ def test_scikit_learn_agrees_on_numbers(cv):
     group = np.arange(len(Y)) // 7
     names = {"MSE": "neg_mean_squared_error", "MAE": "neg_mean_absolute_error", "R2": "r2"}
     group = group if isinstance(cv, GroupKFold) else None
-    ours = cal.cross_validate(Ridge(), X, Y, folds=cv, group=group, measures=list(names))
+    ours = cal.cross_validate(Ridge(), X, Y, cv=cv, group=group, measures=list(names))
     theirs = of_sklearn(Ridge(), X, Y, groups=group, cv=cv, scoring=list(names.values()))
     for own, other in names.items():
         assert ours[own].value == pytest.approx(abs(theirs[f"test_{other}"]).mean(), rel=1e-9)
@@ -101,14 +101,14 @@ def test_scikit_learn_agrees_on_several_classes():
     iris = load_iris(return_X_y=True)
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
     names = {"accuracy": "accuracy", "macro-F1": "f1_macro", "macro-AUC": "roc_auc_ovr"}
-    ours = cal.cross_validate(GaussianNB(), *iris, folds=cv, measures=list(names))
+    ours = cal.cross_validate(GaussianNB(), *iris, cv=cv, measures=list(names))
     theirs = of_sklearn(GaussianNB(), *iris, cv=cv, scoring=list(names.values()))
     for own, other in names.items():
         assert ours[own].value == pytest.approx(theirs[f"test_{other}"].mean(), rel=1e-9)
 
 
 def test_repeated_folds_are_one_t_over_all_of_them():
-    ev = cal.cross_validate(Ridge(), X, Y, folds=5, repeats=3, measures=["MSE"])
+    ev = cal.cross_validate(Ridge(), X, Y, cv=5, n_repeats=3, measures=["MSE"])
     values = ev.per_unit.values["Ridge"]["MSE"]
     assert len(values) == 15
     assert ev.per_unit.ids[:6] == ("1/1", "1/2", "1/3", "1/4", "1/5", "2/1")
@@ -124,7 +124,7 @@ def test_nested_cross_validation_computed_elsewhere():
     first, k = slice(60), np.arange(60) % 5
     pairs = [(np.flatnonzero(k != fold), np.flatnonzero(k == fold)) for fold in range(5)]
     how = {"measures": ["MSE"], "interval": "nested"}
-    ev = cal.cross_validate(LinearRegression(), X[first], Y[first], folds=pairs, **how)
+    ev = cal.cross_validate(LinearRegression(), X[first], Y[first], cv=pairs, **how)
     mse = ev["MSE"]
     assert mse.method == "nested cross-validation"
     assert mse.standard_error == pytest.approx(1672.338321, rel=1e-9)
@@ -135,15 +135,15 @@ def test_nested_cross_validation_computed_elsewhere():
         for s in shuffled
         for fold in range(5)
     ]
-    mse = cal.cross_validate(LinearRegression(), X[first], Y[first], folds=pairs, **how)["MSE"]
+    mse = cal.cross_validate(LinearRegression(), X[first], Y[first], cv=pairs, **how)["MSE"]
     assert mse.standard_error == pytest.approx(1931.104626, rel=1e-9)
     assert (mse.low + mse.high) / 2 == pytest.approx(5462.586312 - 931.693933, rel=1e-9)
 
 
 def test_nested_cross_validation_is_of_means_of_losses():
-    how = {"folds": 3, "interval": "nested"}
+    how = {"cv": 3, "interval": "nested"}
     ev = cal.cross_validate(GaussianNB(), *NOISY, measures=["AUC", "Brier", "accuracy"], **how)
-    assert ev["AUC"].no_interval == "no_mean_of_losses"
+    assert ev["AUC"].interval_reason == "no_mean_of_losses"
     assert ev["Brier"].has_interval
     assert ev["accuracy"].has_interval
     ev = cal.cross_validate(Ridge(), X, Y, measures=["RMSE", "MSE"], **how)
@@ -153,7 +153,7 @@ def test_nested_cross_validation_is_of_means_of_losses():
     with pytest.raises(InputError, match="independent rows of equal weight: no group="):
         cal.cross_validate(GaussianNB(), *NOISY, group=np.arange(len(NOISY[1])), **how)
     with pytest.raises(InputError, match="which test every row once"):
-        cal.cross_validate(Ridge(), X, Y, folds=TimeSeriesSplit(4), interval="nested")
+        cal.cross_validate(Ridge(), X, Y, cv=TimeSeriesSplit(4), interval="nested")
 
 
 # ---------------------------------------------------------------------------------------- compared
@@ -162,7 +162,7 @@ def test_nested_cross_validation_is_of_means_of_losses():
 def test_estimators_are_compared_on_the_same_folds():
     models = {"ridge": Ridge(), "ols": LinearRegression()}
     pairs = [p for i in range(5) for p in KFold(2, shuffle=True, random_state=i).split(X)]
-    ev = cal.cross_validate(models, X, Y, folds=pairs, measures=["MSE"])
+    ev = cal.cross_validate(models, X, Y, cv=pairs, measures=["MSE"])
     t = cal.compare_splits(ev, design="5x2-t")["MSE"]
     f = cal.compare_splits(ev, design="5x2-f")["MSE"]
     assert (t.p, f.p) == pytest.approx((0.419039, 0.085745), abs=5e-7)
@@ -180,7 +180,7 @@ def test_comparison_can_be_asked_again():
         "tree": DecisionTreeClassifier(max_depth=2),
         "lr": LogisticRegression(),
     }
-    ev = cal.cross_validate(models, *NOISY, folds=4, measures=["accuracy", "AUC"])
+    ev = cal.cross_validate(models, *NOISY, cv=4, measures=["accuracy", "AUC"])
     assert len(ev.comparison) == 6
     against = ev.compare(baseline="nb", primary="AUC", adjust="none")
     assert [(d.system, d.measure) for d in against] == [
@@ -198,7 +198,7 @@ def test_comparison_can_be_asked_again():
 
 def test_predictions_alone_say_the_same_as_the_estimator():
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
-    of_model = cal.cross_validate(GaussianNB(), *NOISY, folds=cv)
+    of_model = cal.cross_validate(GaussianNB(), *NOISY, cv=cv)
     x, y = NOISY
     said, fold = np.empty(len(y)), np.empty(len(y), object)
     for place, (train, test) in enumerate(cv.split(x, y)):
@@ -252,10 +252,10 @@ def test_groups_stay_on_one_side():
             return super().predict(features)
 
     x = np.column_stack([X, group])
-    for how in ({}, {"repeats": 2}, {"stratify": True}, {"repeats": 2, "stratify": True}):
-        ev = cal.cross_validate(Seeing(), x, Y, folds=5, group=group, measures=["MSE"], **how)
-        assert ev["MSE"].n == 5 * how.get("repeats", 1)
-    ev = cal.cross_validate(Seeing(), x, Y, folds=5, group=group, time=True, measures=["MSE"])
+    for how in ({}, {"n_repeats": 2}, {"stratify": True}, {"n_repeats": 2, "stratify": True}):
+        ev = cal.cross_validate(Seeing(), x, Y, cv=5, group=group, measures=["MSE"], **how)
+        assert ev["MSE"].n == 5 * how.get("n_repeats", 1)
+    ev = cal.cross_validate(Seeing(), x, Y, cv=5, group=group, time=True, measures=["MSE"])
     assert ev["MSE"].n == 5
 
 
@@ -271,13 +271,13 @@ def test_forward_in_time_nothing_later_is_trained_on():
             assert features[:, -1].min() > self.latest
             return super().predict(features)
 
-    ev = cal.cross_validate(Seeing(), np.column_stack([X, time]), Y, folds=5, time=time)
+    ev = cal.cross_validate(Seeing(), np.column_stack([X, time]), Y, cv=5, time=time)
     assert any("a row was not trained on" in note for note in ev.notes)
-    in_order = cal.cross_validate(Ridge(), X, Y, folds=5, time=True, measures=["MSE"])
+    in_order = cal.cross_validate(Ridge(), X, Y, cv=5, time=True, measures=["MSE"])
     theirs = of_sklearn(Ridge(), X, Y, cv=TimeSeriesSplit(5), scoring="neg_mean_squared_error")
     assert in_order["MSE"].value == pytest.approx(-theirs["test_score"].mean(), rel=1e-12)
     with pytest.raises(InputError, match="folds forward in time have one order"):
-        cal.cross_validate(Ridge(), X, Y, time=True, repeats=2)
+        cal.cross_validate(Ridge(), X, Y, time=True, n_repeats=2)
 
 
 def test_strata_of_numbers_keep_folds_alike():
@@ -287,13 +287,13 @@ def test_strata_of_numbers_keep_folds_alike():
 
 def test_weights_are_in_fits_and_measures():
     weight = np.random.default_rng(3).integers(1, 4, len(Y))
-    ev = cal.cross_validate(Ridge(), X, Y, folds=KFold(3), weight=weight, measures=["MSE"])
+    ev = cal.cross_validate(Ridge(), X, Y, cv=KFold(3), weight=weight, measures=["MSE"])
     expected = []
     for train, test in KFold(3).split(X):
         model = Ridge().fit(X[train], Y[train], sample_weight=weight[train])
         expected.append(np.average((model.predict(X[test]) - Y[test]) ** 2, weights=weight[test]))
     assert ev["MSE"].value == pytest.approx(np.mean(expected), rel=1e-12)
-    ev = cal.cross_validate(KNeighborsRegressor(), X, Y, folds=3, weight=weight)
+    ev = cal.cross_validate(KNeighborsRegressor(), X, Y, cv=3, weight=weight)
     assert "Fitted without weights, which only measures take: KNeighborsRegressor." in ev.notes
 
 
@@ -304,7 +304,7 @@ def test_rows_of_folds_have_no_interval_and_no_band():
     ev = cal.cross_validate(GaussianNB(), *NOISY)
     assert all(e.low != e.low or e.unit == "folds" for e in ev)
     assert {c.kind for c in ev.curves} >= {"ROC", "PR", "calibration", "calibration by bins"}
-    assert not any(len(c.low) or len(c.wide_low) for c in ev.curves)
+    assert not any(len(c.low) or len(c.simultaneous_low) for c in ev.curves)
     page = ev.to_html()
     assert '"z":null' in page
     assert "Pooled over rows" in page
@@ -329,9 +329,9 @@ def test_a_value_needs_every_fold():
     y = np.zeros(60, int)
     y[:3] = 1
     x = np.random.default_rng(4).normal(size=(60, 2))
-    with pytest.raises(InputError, match="folds is 61, and there are 60 rows only"):
-        cal.cross_validate(GaussianNB(), x, y, folds=61)
-    ev = cal.cross_validate(GaussianNB(), x, y, folds=5, measures=["AUC", "Brier"])
+    with pytest.raises(InputError, match="cv is 61, and there are 60 rows only"):
+        cal.cross_validate(GaussianNB(), x, y, cv=61)
+    ev = cal.cross_validate(GaussianNB(), x, y, cv=5, measures=["AUC", "Brier"])
     assert np.isnan(ev["AUC"].value)
     assert ev["AUC"].undefined == {"no_positive": 2}
     assert ev["AUC"].n == 0
@@ -341,7 +341,7 @@ def test_a_value_needs_every_fold():
 
 
 def test_leave_one_out():
-    ours = cal.cross_validate(LinearRegression(), X[:30], Y[:30], folds=30, measures=["MSE", "R2"])
+    ours = cal.cross_validate(LinearRegression(), X[:30], Y[:30], cv=30, measures=["MSE", "R2"])
     theirs = of_sklearn(
         LinearRegression(), X[:30], Y[:30], cv=LeaveOneOut(), scoring="neg_mean_squared_error"
     )
@@ -355,11 +355,11 @@ def test_a_class_that_a_model_never_saw():
     y = np.array(["a"] * 20 + ["b"] * 20 + ["c"] * 20)
     x = np.random.default_rng(5).normal(size=(60, 2))
     pairs = [(np.arange(20, 60), np.arange(20)), (np.arange(40), np.arange(40, 60))]
-    ev = cal.cross_validate(GaussianNB(), x, y, folds=pairs, measures=["accuracy"])
+    ev = cal.cross_validate(GaussianNB(), x, y, cv=pairs, measures=["accuracy"])
     assert any("2 of 2 models were trained on rows of fewer classes" in note for note in ev.notes)
     assert ev["accuracy"].value == 0
     with pytest.raises(InputError, match="trained on no row of class a"):
-        cal.cross_validate(RidgeClassifier(), x, y, folds=pairs, measures=["accuracy"])
+        cal.cross_validate(RidgeClassifier(), x, y, cv=pairs, measures=["accuracy"])
 
 
 # ---------------------------------------------------------------------------------------- the rest
@@ -367,13 +367,13 @@ def test_a_class_that_a_model_never_saw():
 
 def test_the_same_whatever_works_at_a_time():
     models = {"tree": DecisionTreeRegressor(max_features=2), "ridge": Ridge()}
-    alone = cal.cross_validate(models, X, Y, folds=3)
+    alone = cal.cross_validate(models, X, Y, cv=3)
     with joblib.parallel_config("threading"):
-        assert cal.cross_validate(models, X, Y, folds=3, n_jobs=2).to_json() == alone.to_json()
+        assert cal.cross_validate(models, X, Y, cv=3, n_jobs=2).to_json() == alone.to_json()
 
 
 def test_it_comes_back_from_a_file():
-    ev = cal.cross_validate({"a": GaussianNB(), "b": DecisionTreeClassifier()}, *NOISY, folds=3)
+    ev = cal.cross_validate({"a": GaussianNB(), "b": DecisionTreeClassifier()}, *NOISY, cv=3)
     again = cal.from_json(ev.to_json(details=True))
     assert again["a", "AUC"] == ev["a", "AUC"]
     assert str(again) == str(ev)
@@ -406,16 +406,16 @@ def test_an_interruption_keeps_the_folds_that_were_finished():
         ({"estimator": Ridge}, "estimator 'Ridge' is a class, expected an object of it"),
         ({"estimator": object()}, "has no fit"),
         ({"estimator": {"a": Ridge(), "b": GaussianNB()}}, "b is a classifier and a a regressor"),
-        ({"folds": 1}, "folds is 1, expected 2 or more"),
-        ({"folds": "ten"}, "folds is 'ten', expected how many"),
-        ({"folds": 500}, "there are 442 rows only"),
-        ({"repeats": 0}, "repeats is 0"),
-        ({"repeats": 2, "folds": KFold(3)}, "repeats= and stratify= go with a number of folds"),
+        ({"cv": 1}, "cv is 1, expected 2 or more"),
+        ({"cv": "ten"}, "cv is 'ten', expected how many"),
+        ({"cv": 500}, "there are 442 rows only"),
+        ({"n_repeats": 0}, "n_repeats is 0"),
+        ({"n_repeats": 2, "cv": KFold(3)}, "n_repeats= and stratify= go with a number of folds"),
         ({"y": None}, "takes its features and a truth"),
         ({"y": Y[:5]}, "X: 442 rows, expected a table of 5 rows, as many as y has"),
         ({"fold": Y}, "fold= goes with predictions made elsewhere"),
         ({"interval": "bca"}, "interval is 'bca', expected one of corrected, nested, none"),
-        ({"folds": [([], [1])]}, "split 1 has 0 rows to train on"),
+        ({"cv": [([], [1])]}, "split 1 has 0 rows to train on"),
         ({"task": "ranking"}, "task is 'ranking', expected one of"),
         ({"estimator": None}, "predictions with fold="),
         ({"n_jobs": 0}, "n_jobs is 0"),

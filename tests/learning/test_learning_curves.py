@@ -31,7 +31,7 @@ TEN = KFold(10, shuffle=True, random_state=0)
 def polynomial() -> cal.ValidationCurve:
     values = [1, 2, 3, 4, 8, 15]
     return cal.validation_curve(
-        POLYNOMIAL, X[:, None], Y, parameter=DEGREE, values=values, folds=TEN
+        POLYNOMIAL, X[:, None], Y, param_name=DEGREE, param_range=values, cv=TEN
     )
 
 
@@ -53,7 +53,7 @@ def test_the_polynomial(polynomial: cal.ValidationCurve) -> None:
         assert row.validation_values.std(ddof=1) == pytest.approx(spread, rel=5e-6)
         assert row.validation.standard_error == pytest.approx(error, rel=5e-6)
         assert row.validation.method == "corrected resampled t"
-    assert (polynomial.best, polynomial.chosen) == ("4", "4")
+    assert (polynomial.best, polynomial.one_se) == ("4", "4")
     assert [row.region for row in polynomial] == ["underfits", *[""] * 5]
 
 
@@ -90,10 +90,10 @@ def test_differences_are_those_of_compare_splits(polynomial: cal.ValidationCurve
 def test_the_simplest_is_as_the_user_orders_them() -> None:
     x = np.random.default_rng(1).normal(size=(60, 3))
     y = x.sum(axis=1) + np.random.default_rng(2).normal(size=60)
-    forward = cal.validation_curve(Ridge(), x, y, parameter="alpha", values=[1.0, 0.1, 0.01])
-    backward = cal.validation_curve(Ridge(), x, y, parameter="alpha", values=[0.01, 0.1, 1.0])
+    forward = cal.validation_curve(Ridge(), x, y, param_name="alpha", param_range=[1.0, 0.1, 0.01])
+    backward = cal.validation_curve(Ridge(), x, y, param_name="alpha", param_range=[0.01, 0.1, 1.0])
     assert forward.best == backward.best
-    assert (forward.chosen, backward.chosen) == ("1", "0.01")
+    assert (forward.one_se, backward.one_se) == ("1", "0.01")
 
 
 def test_more_repeats_tell_overfitting_apart() -> None:
@@ -101,8 +101,8 @@ def test_more_repeats_tell_overfitting_apart() -> None:
     x = random.random(25)
     y = np.cos(1.5 * np.pi * x) + random.normal(0, 0.3, 25)
     curve = cal.validation_curve(
-        KNeighborsClassifier(), x[:, None], y > 0, parameter="n_neighbors", values=[15, 3, 1],
-        folds=5, repeats=4,
+        KNeighborsClassifier(), x[:, None], y > 0, param_name="n_neighbors", param_range=[15, 3, 1],
+        cv=5, n_repeats=4,
     )  # fmt: skip
     assert curve.measure == "error-rate"
     assert curve.best == "3"
@@ -113,8 +113,8 @@ def test_more_repeats_tell_overfitting_apart() -> None:
 def test_where_higher_is_better() -> None:
     x, y = load_iris(return_X_y=True)
     curve = cal.validation_curve(
-        LogisticRegression(max_iter=500), x, y, parameter="C", values=[0.001, 0.1], folds=3,
-        measure="macro-AUC", repeats=2,
+        LogisticRegression(max_iter=500), x, y, param_name="C", param_range=[0.001, 0.1], cv=3,
+        measure="macro-AUC", n_repeats=2,
     )  # fmt: skip
     assert curve.higher_is_better
     assert curve.best == "0.1"
@@ -127,22 +127,22 @@ def test_where_higher_is_better() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"parameter": "degrees"}, "has no 'degrees'"),
-        ({"values": [1]}, "one value"),
-        ({"values": [1, 1]}, "'1' twice"),
+        ({"param_name": "degrees"}, "has no 'degrees'"),
+        ({"param_range": [1]}, "one value"),
+        ({"param_range": [1, 1]}, "'1' twice"),
         ({"estimator": LinearRegression}, "is a class"),
         ({"estimator": {"a": LinearRegression()}}, "one estimator"),
         ({"X": X[:5, None]}, "X: 5 rows, expected a table of 30"),
         ({"measure": "mean-error"}, "no value is better"),
-        ({"values": [1, -2]}, "degree -2, fold 1"),
-        ({"measure": "R2", "folds": 30}, "undefined on 1 rows"),
+        ({"param_range": [1, -2]}, "degree -2, fold 1"),
+        ({"measure": "R2", "cv": 30}, "undefined on 1 rows"),
         ({"level": 95.0}, "level is 95"),
     ],
 )
 def test_what_is_wrong_is_said(how: dict[str, Any], message: str) -> None:
     given: dict[str, Any] = {
-        "estimator": POLYNOMIAL, "X": X[:, None], "y": Y, "parameter": DEGREE, "values": [1, 2],
-        "folds": 3,
+        "estimator": POLYNOMIAL, "X": X[:, None], "y": Y, "param_name": DEGREE, "param_range": [1, 2],
+        "cv": 3,
     }  # fmt: skip
     with pytest.raises(cal.InputError, match=message):
         cal.validation_curve(**{**given, **how})
@@ -157,7 +157,7 @@ def learned() -> cal.LearningCurve:
     x = random.normal(size=(100, 10))
     y = x.sum(axis=1) + random.normal(size=100)
     return cal.learning_curve(
-        LinearRegression(), x, y, sizes=[20, 27, 36, 50, 80], folds=5, repeats=2
+        LinearRegression(), x, y, train_sizes=[20, 27, 36, 50, 80], cv=5, n_repeats=2
     )
 
 
@@ -166,7 +166,7 @@ def test_a_learning_curve(learned: cal.LearningCurve) -> None:
     errors = [row.validation.value for row in learned]
     assert errors[0] > errors[-1]
     assert [row.validation.n for row in learned] == [10] * 5
-    more = learned.more
+    more = learned.extrapolation
     assert (more.n, more.reason) == (160, None)
     assert more.low < 1 + 10 / (160 - 11) < more.high
     assert 0 <= more.gain_low <= more.gain <= more.gain_high
@@ -185,19 +185,19 @@ def test_subsets_are_nested_and_spread_over_classes() -> None:
 
     y = np.arange(100) % 5 == 0
     x = np.column_stack([np.arange(100), y]) / 100
-    curve = cal.learning_curve(Watched(), x, y, sizes=[0.25, 0.5, 1.0], folds=4, repeats=1)
+    curve = cal.learning_curve(Watched(), x, y, train_sizes=[0.25, 0.5, 1.0], cv=4, n_repeats=1)
     assert [row.n for row in curve] == [19, 38, 75]
     for place in range(0, len(seen), 3):
         small, middle, large = seen[place : place + 3]
         assert small < middle < large
         assert [len(small), len(middle), len(large)] == [19, 38, 75]
-    assert curve.more.reason == "fewer than 5 sizes of training sets"
+    assert curve.extrapolation.reason == "fewer than 5 sizes of training sets"
     assert "No extrapolation to" in str(curve)
 
 
 def test_training_subsets_swap_what_they_share() -> None:
     x, y = make_classification(80, flip_y=0.4, random_state=0)
-    curve = cal.learning_curve(LogisticRegression(), x, y, sizes=[20, 64], folds=5, repeats=1)
+    curve = cal.learning_curve(LogisticRegression(), x, y, train_sizes=[20, 64], cv=5, n_repeats=1)
     first = next(iter(curve))
     spread = first.training_values.std(ddof=1)
     assert first.training.standard_error == pytest.approx(spread * math.sqrt(1 / 5 + 20 / 60))
@@ -206,16 +206,16 @@ def test_training_subsets_swap_what_they_share() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"sizes": [10, 500]}, "up to 66"),
-        ({"sizes": [20, 10]}, "ascending"),
-        ({"more": 500}, "at most 132, twice as many"),
-        ({"more": 10}, "more than the largest"),
+        ({"train_sizes": [10, 500]}, "up to 66"),
+        ({"train_sizes": [20, 10]}, "ascending"),
+        ({"extrapolate_to": 500}, "at most 132, twice as many"),
+        ({"extrapolate_to": 10}, "more than the largest"),
     ],
 )
 def test_wrong_sizes(how: dict[str, Any], message: str) -> None:
     x = np.arange(100.0)[:, None]
     with pytest.raises(cal.InputError, match=message):
-        cal.learning_curve(LinearRegression(), x, x[:, 0], folds=3, **how)
+        cal.learning_curve(LinearRegression(), x, x[:, 0], cv=3, **how)
 
 
 # --- What results do ------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_what_was_finished_is_kept_where_ctrl_c_interrupts() -> None:
                 raise KeyboardInterrupt
             return super().fit(features, target)
 
-    given = {"parameter": "fit_intercept", "values": [False, True], "folds": 5}
+    given = {"param_name": "fit_intercept", "param_range": [False, True], "cv": 5}
     whole = cal.validation_curve(LinearRegression(), X[:, None], Y, **given)
     with pytest.warns(UserWarning, match="3 of 5 splits"):
         part = cal.validation_curve(Stops(), X[:, None], Y, **given)

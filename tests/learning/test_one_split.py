@@ -44,7 +44,7 @@ def fitted(model: Any, on: str = "train") -> Any:
 
 @pytest.fixture(scope="module")
 def depths() -> cal.ValidationCurve:
-    return cal.validation_curve(TREE, X, Y, parameter="max_depth", values=DEPTHS, part=PARTS)
+    return cal.validation_curve(TREE, X, Y, param_name="max_depth", param_range=DEPTHS, part=PARTS)
 
 
 def test_values_are_those_of_scikit_learn(depths: cal.ValidationCurve) -> None:
@@ -72,15 +72,15 @@ def test_intervals_are_those_of_the_rows(depths: cal.ValidationCurve) -> None:
 
 
 def test_the_chosen_one_is_measured_on_the_test_rows(depths: cal.ValidationCurve) -> None:
-    model = fitted(TREE.set_params(max_depth=int(depths.chosen)))
+    model = fitted(TREE.set_params(max_depth=int(depths.one_se)))
     known = cal.regression(Y[PARTS.test], model.predict(X[PARTS.test]), measures=["MSE"])["MSE"]
     assert depths.test is not None
     assert (depths.test.value, depths.test.low) == pytest.approx((known.value, known.low))
-    assert f"MSE at max_depth {depths.chosen} is " in depths.sentence
+    assert f"MSE at max_depth {depths.one_se} is " in depths.sentence
     errors = [row.validation.value for row in depths]
     best = int(np.argmin(errors))
     allowed = errors[best] + depths[depths.best].validation.standard_error
-    assert depths.chosen == str(DEPTHS[next(i for i, e in enumerate(errors) if e <= allowed)])
+    assert depths.one_se == str(DEPTHS[next(i for i, e in enumerate(errors) if e <= allowed)])
 
 
 @pytest.mark.parametrize(
@@ -96,18 +96,20 @@ def test_the_chosen_one_is_measured_on_the_test_rows(depths: cal.ValidationCurve
     ids=["array", "list", "pandas", "arrow", "places", "by name"],
 )
 def test_a_split_in_every_form(part: Any, depths: cal.ValidationCurve) -> None:
-    made = cal.validation_curve(TREE, X, Y, parameter="max_depth", values=DEPTHS, part=part)
+    made = cal.validation_curve(TREE, X, Y, param_name="max_depth", param_range=DEPTHS, part=part)
     assert made.rows() == depths.rows()
     assert made.test == depths.test
 
 
 def test_a_splitter_of_one_fold_and_a_pair_are_one_split(depths: cal.ValidationCurve) -> None:
-    for given in ({"folds": [(PARTS.train, PARTS.validation)]},
+    for given in ({"cv": [(PARTS.train, PARTS.validation)]},
                   {"part": (PARTS.train, PARTS.validation)}):  # fmt: skip
-        made = cal.validation_curve(TREE, X, Y, parameter="max_depth", values=DEPTHS, **given)
+        made = cal.validation_curve(TREE, X, Y, param_name="max_depth", param_range=DEPTHS, **given)
         assert made.rows() == depths.rows()
         assert made.test is None
-    both = cal.validation_curve(TREE, X, Y, parameter="max_depth", values=DEPTHS, folds=PREDEFINED)
+    both = cal.validation_curve(
+        TREE, X, Y, param_name="max_depth", param_range=DEPTHS, cv=PREDEFINED
+    )
     # There everything but the validation rows is trained on.
     rows = COLUMN != "validation"
     model = TREE.set_params(max_depth=4).fit(X[rows], Y[rows])
@@ -128,7 +130,7 @@ def test_a_splitter_of_one_fold_and_a_pair_are_one_split(depths: cal.ValidationC
 def test_measures_of_classes(measure: str, known: Any) -> None:
     parts = cal.split(len(KIND), validation=0.3, stratify=KIND)
     made = cal.validation_curve(
-        LogisticRegression(max_iter=5000), CANCER, KIND, parameter="C", values=[0.001, 1.0],
+        LogisticRegression(max_iter=5000), CANCER, KIND, param_name="C", param_range=[0.001, 1.0],
         measure=measure, part=parts,
     )  # fmt: skip
     model = LogisticRegression(max_iter=5000, C=1.0).fit(CANCER[parts.train], KIND[parts.train])
@@ -156,7 +158,7 @@ def test_groups_and_weights_are_those_of_the_intervals() -> None:
 def test_the_learning_curve() -> None:
     own = np.concatenate([PARTS.train, PARTS.validation])
     fold = np.repeat([-1, 0], [len(PARTS.train), len(PARTS.validation)])
-    made = cal.learning_curve(Ridge(), X, Y, part=PARTS, sizes=[len(PARTS.train) // 2, 1.0])
+    made = cal.learning_curve(Ridge(), X, Y, part=PARTS, train_sizes=[len(PARTS.train) // 2, 1.0])
     _, _, validation = learning_of_sklearn(
         Ridge(), X[own], Y[own], train_sizes=[1.0], cv=PredefinedSplit(fold),
         scoring="neg_mean_squared_error",
@@ -165,37 +167,41 @@ def test_the_learning_curve() -> None:
     assert last.n == len(PARTS.train)
     assert last.validation.value == pytest.approx(-validation[0, 0], rel=1e-12)
     assert last.validation.unit == "rows"
-    assert made.more.reason is not None
+    assert made.extrapolation.reason is not None
     # Nothing is chosen, so that the test rows may be measured where there are no others.
     tested = cal.learning_curve(
-        Ridge(), X, Y, part={"train": PARTS.train, "test": PARTS.test}, sizes=[50, 100]
+        Ridge(), X, Y, part={"train": PARTS.train, "test": PARTS.test}, train_sizes=[50, 100]
     )
     assert next(iter(tested)).validation.n == len(PARTS.test)
 
 
 def test_what_is_chosen_is_measured_on_the_test_rows() -> None:
-    made = cal.select(ALPHAS, X, Y, part=COLUMN)
+    made = cal.select_model(ALPHAS, X, Y, part=COLUMN)
     shown = {
         name: mean_squared_error(Y[PARTS.validation], fitted(model).predict(X[PARTS.validation]))
         for name, model in ALPHAS.items()
     }
-    assert {one.name: one.shown.value for one in made} == pytest.approx(shown, rel=1e-9)
+    assert {one.name: one.apparent.value for one in made} == pytest.approx(shown, rel=1e-9)
     assert made.best == min(shown, key=lambda name: shown[name])
     rows, model = PARTS.test, fitted(ALPHAS[made.best])
     known = cal.regression(Y[rows], model.predict(X[rows]), measures=["MSE"])["MSE"]
-    assert (made.honest.value, made.honest.low) == pytest.approx((known.value, known.low))
+    assert (made.corrected.value, made.corrected.low) == pytest.approx((known.value, known.low))
     assert made.optimism.value == pytest.approx(known.value - shown[made.best])
-    best = made[made.best].shown
-    pair = [Interval(e.low, e.high, "") for e in (made.honest, best)]
-    apart = intervals.difference(made.honest.value, pair[0], best.value, pair[1])
+    best = made[made.best].apparent
+    pair = [Interval(e.low, e.high, "") for e in (made.corrected, best)]
+    apart = intervals.difference(made.corrected.value, pair[0], best.value, pair[1])
     assert (made.optimism.low, made.optimism.high) == pytest.approx((apart.low, apart.high))
-    assert [one.chosen for one in made] == [float(one.name == made.best) for one in made]
+    assert [one.selection_frequency for one in made] == [
+        float(one.name == made.best) for one in made
+    ]
 
 
 def test_without_validation_rows_inner_folds_choose() -> None:
     rest = np.setdiff1d(np.arange(len(Y)), PARTS.test)
-    made = cal.select(ALPHAS, X, Y, part={"train": rest, "test": PARTS.test}, inner=4, seed=3)
-    again = cal.select(ALPHAS, X, Y, folds=[(rest, PARTS.test)], inner=4, seed=3)
+    made = cal.select_model(
+        ALPHAS, X, Y, part={"train": rest, "test": PARTS.test}, inner_cv=4, seed=3
+    )
+    again = cal.select_model(ALPHAS, X, Y, cv=[(rest, PARTS.test)], inner_cv=4, seed=3)
     within = {
         name: np.mean([
             mean_squared_error(Y[rest[b]], model.fit(X[rest[a]], Y[rest[a]]).predict(X[rest[b]]))
@@ -203,13 +209,13 @@ def test_without_validation_rows_inner_folds_choose() -> None:
         ])
         for name, model in ALPHAS.items()
     }  # fmt: skip
-    assert {one.name: one.shown.value for one in made} == pytest.approx(within, rel=1e-9)
+    assert {one.name: one.apparent.value for one in made} == pytest.approx(within, rel=1e-9)
     assert made.best == min(within, key=lambda name: within[name])
-    assert made[made.best].shown.method == "corrected resampled t"
+    assert made[made.best].apparent.method == "corrected resampled t"
     model = ALPHAS[made.best].fit(X[rest], Y[rest])
     known = mean_squared_error(Y[PARTS.test], model.predict(X[PARTS.test]))
-    assert made.honest.value == pytest.approx(known, rel=1e-9)
-    assert (again.best, again.honest.value) == (made.best, made.honest.value)
+    assert made.corrected.value == pytest.approx(known, rel=1e-9)
+    assert (again.best, again.corrected.value) == (made.best, made.corrected.value)
 
 
 def test_cross_validate_is_the_evaluation_of_the_rows_measured() -> None:
@@ -228,7 +234,7 @@ def test_cross_validate_is_the_evaluation_of_the_rows_measured() -> None:
             f"one split, trained on {len(PARTS.train)} rows, measured on {len(rows)} {on} rows"
         )
         assert "One split" in made.notes[0]
-    alone = cal.cross_validate(Ridge(), X, Y, folds=PREDEFINED, measures=["MSE"])
+    alone = cal.cross_validate(Ridge(), X, Y, cv=PREDEFINED, measures=["MSE"])
     assert (alone["MSE"].unit, alone["MSE"].n) == ("rows", len(PARTS.validation))
     none = cal.cross_validate(Ridge(), X, Y, part=PARTS, measures=["MSE"], interval="none")
     assert math.isnan(none["MSE"].low)
@@ -279,8 +285,8 @@ NO_VALIDATION = {"train": PARTS.train, "test": PARTS.test}
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"part": PARTS, "folds": 5}, "no folds= besides"),
-        ({"part": PARTS, "repeats": 2}, "no repeats= besides"),
+        ({"part": PARTS, "cv": 5}, "no cv= besides"),
+        ({"part": PARTS, "n_repeats": 2}, "no n_repeats= besides"),
         ({"part": PARTS, "stratify": True}, "no stratify= besides"),
         ({"part": NO_VALIDATION}, "no row is of part 'validation'"),
         ({"part": np.where(COLUMN == "test", "held", COLUMN)}, "holds 'held', expected 'train'"),
@@ -296,22 +302,22 @@ NO_VALIDATION = {"train": PARTS.train, "test": PARTS.test}
 )
 def test_what_is_no_split(how: dict[str, Any], said: str) -> None:
     with pytest.raises(cal.InputError, match=said):
-        cal.validation_curve(TREE, X, Y, parameter="max_depth", values=[1, 2], **how)
+        cal.validation_curve(TREE, X, Y, param_name="max_depth", param_range=[1, 2], **how)
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: cal.select(ALPHAS, X, Y, part=(PARTS.train, PARTS.validation)), "part 'test'"),
-        (lambda: cal.select(ALPHAS, X, Y, part=PARTS, inner=3), "has validation rows"),
+        (lambda: cal.select_model(ALPHAS, X, Y, part=(PARTS.train, PARTS.validation)), "part 'test'"),
+        (lambda: cal.select_model(ALPHAS, X, Y, part=PARTS, inner_cv=3), "has validation rows"),
         (lambda: cal.cross_validate(Ridge(), X, Y, on="test"), "on= goes with part="),
         (lambda: cal.cross_validate(Ridge(), X, Y, part=PARTS, on="dev"), "on is 'dev'"),
         (lambda: cal.cross_validate(Ridge(), X, Y, part=PARTS, stratify=True), "no stratify="),
         (lambda: cal.cross_validate(Ridge(), X, Y, part=PARTS, interval="nested"), "three folds"),
         (lambda: cal.cross_validate(Ridge(), X, Y, train=5), "train= goes with predictions"),
         (
-            lambda: cal.cross_validate(truth=Y, predicted=Y, fold=COLUMN, folds=3, task="regression"),
-            "folds= goes with an estimator",
+            lambda: cal.cross_validate(truth=Y, predicted=Y, fold=COLUMN, cv=3, task="regression"),
+            "cv= goes with an estimator",
         ),
     ],
 )  # fmt: skip
@@ -322,7 +328,7 @@ def test_what_does_not_go_together(call: Any, said: str) -> None:
 
 def test_a_splitter_needs_no_repeats_in_a_learning_curve() -> None:
     made = cal.learning_curve(
-        KNeighborsClassifier(3), CANCER, KIND, folds=KFold(3), sizes=[50, 100]
+        KNeighborsClassifier(3), CANCER, KIND, cv=KFold(3), train_sizes=[50, 100]
     )
     assert next(iter(made)).validation.n == 3
 

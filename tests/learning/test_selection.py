@@ -18,8 +18,8 @@ RIDGES = {f"{alpha:g}": Ridge(alpha=alpha) for alpha in (3.0, 10.0, 30.0)}
 
 
 def test_nested_cross_validation_is_two_loops() -> None:
-    found = cal.select(
-        RIDGES, TABLE, TARGET, folds=4, inner=3, measure="MSE", seed=7, stratify=False
+    found = cal.select_model(
+        RIDGES, TABLE, TARGET, cv=4, inner_cv=3, measure="MSE", seed=7, stratify=False
     )
     honest, table, chosen = [], [], []
     for number, (train, test) in enumerate(KFold(4, shuffle=True, random_state=7).split(TABLE)):
@@ -39,10 +39,12 @@ def test_nested_cross_validation_is_two_loops() -> None:
         honest.append(values[chosen[-1]])
     assert len(set(chosen)) > 1  # or there is nothing to be held
     means = np.mean(table, axis=0)
-    assert found.honest.value == pytest.approx(np.mean(honest), rel=1e-9)
-    assert [one.shown.value for one in found] == pytest.approx(means, rel=1e-9)
+    assert found.corrected.value == pytest.approx(np.mean(honest), rel=1e-9)
+    assert [one.apparent.value for one in found] == pytest.approx(means, rel=1e-9)
     assert found.best == list(RIDGES)[int(np.argmin(means))]
-    assert [one.chosen for one in found] == pytest.approx(np.bincount(chosen, minlength=3) / 4)
+    assert [one.selection_frequency for one in found] == pytest.approx(
+        np.bincount(chosen, minlength=3) / 4
+    )
     apart = np.array(honest) - np.array(table)[:, np.argmin(means)]
     assert found.optimism.value == pytest.approx(apart.mean(), abs=1e-12)
     # Corrected resampled t: 15 rows tested for 45 trained on.
@@ -57,15 +59,17 @@ def test_noise_is_worth_no_more_than_guessing() -> None:
     for seed in range(4):
         random = np.random.default_rng(seed)
         table, classes = random.normal(size=(60, 3)), np.arange(60) % 2
-        found = cal.select(models, table, classes, measure="accuracy", folds=5, inner=3, seed=seed)
+        found = cal.select_model(
+            models, table, classes, measure="accuracy", cv=5, inner_cv=3, seed=seed
+        )
         gaps.append(found.optimism.value)
-        assert found[found.best].shown.value >= max(one.shown.value for one in found)
+        assert found[found.best].apparent.value >= max(one.apparent.value for one in found)
     assert np.mean(gaps) > 0
 
 
 def test_the_same_whatever_works_at_a_time() -> None:
     made = [
-        cal.select(RIDGES, TABLE, TARGET, folds=3, inner=2, n_jobs=n_jobs).to_json()
+        cal.select_model(RIDGES, TABLE, TARGET, cv=3, inner_cv=2, n_jobs=n_jobs).to_json()
         for n_jobs in (1, 2)
     ]
     assert made[0] == made[1]
@@ -73,4 +77,4 @@ def test_the_same_whatever_works_at_a_time() -> None:
 
 def test_what_cannot_be_chosen() -> None:
     with pytest.raises(cal.InputError, match="two or more estimators"):
-        cal.select({"one": Ridge()}, TABLE, TARGET)
+        cal.select_model({"one": Ridge()}, TABLE, TARGET)

@@ -116,11 +116,11 @@ def test_copies_are_counted_shown_and_scored() -> None:
     (found,) = cal.check_split(parts, table, y).findings
     assert found.kind == "copies"
     assert found.severity == "warning"
-    assert found.numbers["copies"] == 30
-    assert found.sentence.startswith("30 of 100 test rows (30.0%) duplicate training rows")
+    assert found.values["copies"] == 30
+    assert found.message.startswith("30 of 100 test rows (30.0%) duplicate training rows")
     # A forest knows its own rows: .3·1 + .7·½ with them.
-    assert found.numbers["accuracy with"] == pytest.approx(0.65, abs=0.12)
-    assert found.numbers["accuracy without"] == pytest.approx(0.5, abs=0.12)
+    assert found.values["accuracy with"] == pytest.approx(0.65, abs=0.12)
+    assert found.values["accuracy without"] == pytest.approx(0.5, abs=0.12)
     low, high = found.intervals["accuracy without"]
     assert low < 0.5 < high
 
@@ -156,8 +156,8 @@ def test_groups_on_both_sides() -> None:
     table = own + RNG.normal(0, 0.01, own.shape)
     check = cal.check_split(cal.split(300), table, y, group=group)
     (found,) = (one for one in check.findings if one.kind == "shared-groups")
-    assert found.numbers["accuracy with"] > 0.8
-    assert found.numbers["accuracy without"] < 0.7
+    assert found.values["accuracy with"] > 0.8
+    assert found.values["accuracy without"] < 0.7
     whole = cal.split(300, group=group)
     assert kinds(cal.check_split(whole, table, y, group=group)) == []
 
@@ -168,7 +168,7 @@ def test_rows_trained_on_that_came_later() -> None:
     table = time[:, None] + np.zeros((1, 1))
     random = cal.check_split(cal.split(300), table, walk, time=time)
     found = next(one for one in random.findings if one.kind == "time-order")
-    assert found.numbers["RMSE with"] < found.numbers["RMSE without"]
+    assert found.values["RMSE with"] < found.values["RMSE without"]
     forward = cal.split(300, time=time)
     assert "time-order" not in kinds(cal.check_split(forward, table, walk, time=time))
 
@@ -179,9 +179,9 @@ def test_a_feature_that_gives_the_answer_away() -> None:
     frame = pd.DataFrame(table, columns=list("abcd")).assign(label=np.where(y, "yes", "no"))
     (found,) = cal.check_split(cal.split(300), frame, y).findings
     assert found.kind == "gives-away"
-    assert found.sentence.startswith("label leaks the target")
-    assert found.numbers["accuracy with"] > 0.95
-    assert found.numbers["accuracy without"] < 0.85
+    assert found.message.startswith("label leaks the target")
+    assert found.values["accuracy with"] > 0.95
+    assert found.values["accuracy without"] < 0.85
     target = table @ [1, 2, 3, 4] + RNG.normal(0, 5, 300)
     known = np.column_stack([table, target * 9 / 5 + 32])
     assert kinds(cal.check_split(cal.split(300), known, target)) == ["gives-away"]
@@ -206,12 +206,12 @@ def test_parts_that_differ() -> None:
     assert found.kind == "shift"
     assert check.examples["shift"] == ("column 3",)
     assert found.intervals["AUC"][0] > 0.5
-    assert 0 < found.numbers["accuracy tested"] <= 1
+    assert 0 < found.values["accuracy tested"] <= 1
     text = np.where(RNG.random(400) < 0.5, "north", "south")
     text[parts.test] = np.where(RNG.random(100) < 0.9, "north", "south")
     frame = pd.DataFrame({"x": table[:, 0], "site": text})
     (found,) = cal.check_split(parts, frame, y).findings
-    assert "site" in found.sentence
+    assert "site" in found.message
 
 
 def test_groups_that_are_alike_inside_are_no_shift() -> None:

@@ -44,7 +44,7 @@ def inner_seed(seed: int, fold: int) -> int:
 
 def test_within_the_rows_trained_on() -> None:
     made = cal.cross_validate(
-        MODEL, X, NAMES, folds=4, inner=3, seed=5, positive="ill", threshold="F1",
+        MODEL, X, NAMES, cv=4, inner_cv=3, seed=5, positive="ill", threshold="F1",
         measures=["F1", "accuracy", "AUC"],
     )  # fmt: skip
     known: dict[str, list[float]] = {name: [] for name in ("t", "there", "before", "own", "usual")}
@@ -61,7 +61,7 @@ def test_within_the_rows_trained_on() -> None:
         known["own"].append(f1(Y[test], said >= threshold))
         known["usual"].append(f1(Y[test], said > 0.5))
         accuracies.append(accuracy_score(Y[test], said >= threshold))
-    [found] = made.thresholds
+    [found] = made.tuned_thresholds
     assert found.thresholds == pytest.approx(known["t"], rel=1e-9)
     for name, value in (
         ("tuned_there", "there"), ("usual_there", "before"), ("tuned", "own"), ("usual", "usual")
@@ -76,7 +76,7 @@ def test_within_the_rows_trained_on() -> None:
     assert made["F1"].value == pytest.approx(np.mean(known["own"]), rel=1e-12)
     assert made["accuracy"].value == pytest.approx(np.mean(accuracies), rel=1e-12)
     plain = cal.cross_validate(
-        MODEL, X, NAMES, folds=4, seed=5, positive="ill", measures=["F1", "AUC"]
+        MODEL, X, NAMES, cv=4, seed=5, positive="ill", measures=["F1", "AUC"]
     )
     assert made["AUC"].value == plain["AUC"].value
     assert found.usual == pytest.approx(plain["F1"].value, rel=1e-12)
@@ -85,7 +85,7 @@ def test_within_the_rows_trained_on() -> None:
 
 def test_on_the_validation_rows_as_scikit_learn_tunes() -> None:
     made = cal.cross_validate(MODEL, X, Y, part=PARTS, threshold="accuracy", measures="accuracy")
-    [found] = made.thresholds
+    [found] = made.tuned_thresholds
     model = LogisticRegression().fit(X[PARTS.train], Y[PARTS.train])
     score = model.predict_proba(X)[:, 1]
     theirs = TunedThresholdClassifierCV(
@@ -118,7 +118,7 @@ def test_validation_rows_that_are_measured_choose_nothing() -> None:
     made = cal.cross_validate(
         MODEL, X, Y, part=PARTS, on="validation", threshold="accuracy", measures="accuracy"
     )
-    [found] = made.thresholds
+    [found] = made.tuned_thresholds
     train = PARTS.train
     inner = StratifiedKFold(5, shuffle=True, random_state=inner_seed(0, 0))
     score = cross_val_predict(MODEL, X[train], Y[train], cv=inner, method="predict_proba")[:, 1]
@@ -132,10 +132,10 @@ def test_what_it_seems_to_gain_flatters() -> None:
     for _ in range(6):
         noise, truth = random.normal(size=(80, 2)), random.integers(0, 2, 80)
         made = cal.cross_validate(
-            GaussianNB(), noise, truth, folds=4, threshold="accuracy", measures="accuracy"
+            GaussianNB(), noise, truth, cv=4, threshold="accuracy", measures="accuracy"
         )
-        seemed.append(made.thresholds[0].seemed)
-        gained.append(made.thresholds[0].gain.value)
+        seemed.append(made.tuned_thresholds[0].seemed)
+        gained.append(made.tuned_thresholds[0].gain.value)
     assert min(seemed) > 0.02
     assert np.mean(gained) < np.mean(seemed) / 2
 
@@ -152,7 +152,7 @@ def test_predictions_made_elsewhere_by_the_other_folds() -> None:
     )
     thresholds = [best(Y[fold != k], score[fold != k], f1) for k in range(3)]
     own = [f1(Y[fold == k], score[fold == k] >= t) for k, t in enumerate(thresholds)]
-    [found] = made.thresholds
+    [found] = made.tuned_thresholds
     assert found.thresholds == pytest.approx(thresholds)
     assert made["F1"].value == pytest.approx(np.mean(own), rel=1e-12)
     assert found.usual == pytest.approx(
@@ -160,7 +160,7 @@ def test_predictions_made_elsewhere_by_the_other_folds() -> None:
     )
     of_scores = cal.cross_validate(
         truth=Y, score=score, fold=fold, threshold="F1", measures=["F1"]
-    ).thresholds[0]
+    ).tuned_thresholds[0]
     assert (of_scores.tuned, math.isnan(of_scores.usual)) == (found.tuned, True)
     assert "by" not in of_scores.sentence.split("There")[1]
 
@@ -174,7 +174,7 @@ def test_predictions_made_elsewhere_of_one_split() -> None:
     made = cal.cross_validate(truth=Y, probability=score, part=column, **shared)
     same = cal.cross_validate(MODEL, X, Y, part=PARTS, **shared)
     assert [(e.value, e.low) for e in made] == [(e.value, e.low) for e in same]
-    assert made.thresholds[0].thresholds == pytest.approx(same.thresholds[0].thresholds)
+    assert made.tuned_thresholds[0].thresholds == pytest.approx(same.tuned_thresholds[0].thresholds)
     table = {"y": Y, "p": score, "part": column}
     named = cal.cross_validate(truth="y", probability="p", part="part", data=table, **shared)
     assert [e.value for e in named] == [e.value for e in made]
@@ -182,9 +182,9 @@ def test_predictions_made_elsewhere_of_one_split() -> None:
 
 def test_a_rule_with_a_bound_is_told_by_both_measures() -> None:
     made = cal.cross_validate(
-        RidgeClassifier(), X, Y, folds=3, threshold="specificity>=0.9", measures=["recall"]
+        RidgeClassifier(), X, Y, cv=3, threshold="specificity>=0.9", measures=["recall"]
     )
-    recall, specificity = made.thresholds
+    recall, specificity = made.tuned_thresholds
     assert (recall.measure, specificity.measure) == ("recall", "specificity")
     assert specificity.tuned_there >= 0.9
     assert recall.usual == pytest.approx(
@@ -198,7 +198,7 @@ def test_a_rule_with_a_bound_is_told_by_both_measures() -> None:
 def test_groups_stay_whole_within() -> None:
     group = np.arange(len(Y)) // 4
     made = cal.cross_validate(
-        MODEL, X, Y, folds=3, group=group, threshold="accuracy", measures="accuracy", inner=3
+        MODEL, X, Y, cv=3, group=group, threshold="accuracy", measures="accuracy", inner_cv=3
     )
     outer = StratifiedGroupKFold(3, shuffle=True, random_state=0)
     known = []
@@ -208,12 +208,12 @@ def test_groups_stay_whole_within() -> None:
             MODEL, X[train], Y[train], groups=group[train], cv=inner, method="predict_proba"
         )[:, 1]
         known.append(best(Y[train], score, accuracy_score))
-    assert made.thresholds[0].thresholds == pytest.approx(known, rel=1e-9)
+    assert made.tuned_thresholds[0].thresholds == pytest.approx(known, rel=1e-9)
 
 
 def test_over_a_parameter_and_the_number_of_rows() -> None:
-    how: dict[str, Any] = {"part": PARTS, "threshold": "F1", "measure": "F1", "inner": 4}
-    made = cal.validation_curve(MODEL, X, Y, parameter="C", values=[0.01, 1.0], **how)
+    how: dict[str, Any] = {"part": PARTS, "threshold": "F1", "measure": "F1", "inner_cv": 4}
+    made = cal.validation_curve(MODEL, X, Y, param_name="C", param_range=[0.01, 1.0], **how)
     train = PARTS.train
     inner = StratifiedKFold(4, shuffle=True, random_state=inner_seed(0, 0))
     values = {}
@@ -228,22 +228,22 @@ def test_over_a_parameter_and_the_number_of_rows() -> None:
     for row in made:
         assert row.training.value == pytest.approx(values[row.value]["train"], rel=1e-12)
         assert row.validation.value == pytest.approx(values[row.value]["validation"], rel=1e-12)
-    [found] = made.thresholds
-    own = values[made.chosen]
+    [found] = made.tuned_thresholds
+    own = values[made.one_se]
     assert made.test is not None
     assert (made.test.value, found.tuned) == pytest.approx((own["test"], own["test"]))
     assert found.thresholds[0] == pytest.approx(own["t"], rel=1e-9)
     assert cal.from_json(made.to_json()).thresholds[0].sentence == found.sentence
-    growth = cal.learning_curve(MODEL, X, Y, sizes=[60, len(train)], **how)
+    growth = cal.learning_curve(MODEL, X, Y, train_sizes=[60, len(train)], **how)
     *_, last = growth
     assert last.n == len(train)
     # The same model on the same rows, whose inner folds are of rows in another order.
-    assert growth.thresholds[0].system == f"{len(train)} rows"
+    assert growth.tuned_thresholds[0].system == f"{len(train)} rows"
 
 
 def test_a_threshold_is_a_part_of_each_candidate() -> None:
     models = {"nb": GaussianNB(), "near": KNeighborsClassifier(15)}
-    made = cal.select(models, X, Y, part=PARTS, threshold="accuracy", measure="accuracy")
+    made = cal.select_model(models, X, Y, part=PARTS, threshold="accuracy", measure="accuracy")
     train = PARTS.train
     inner = StratifiedKFold(5, shuffle=True, random_state=inner_seed(0, 0))
     for name, model in models.items():
@@ -251,30 +251,39 @@ def test_a_threshold_is_a_part_of_each_candidate() -> None:
         threshold = best(Y[train], score, accuracy_score)
         said = model.fit(X[train], Y[train]).predict_proba(X)[:, 1] >= threshold
         shown = accuracy_score(Y[PARTS.validation], said[PARTS.validation])
-        assert made[name].shown.value == pytest.approx(shown, rel=1e-12)
+        assert made[name].apparent.value == pytest.approx(shown, rel=1e-12)
         if name == made.best:
             known = accuracy_score(Y[PARTS.test], said[PARTS.test])
-            assert made.honest.value == pytest.approx(known, rel=1e-12)
-            assert made.thresholds[0].tuned == pytest.approx(known, rel=1e-12)
-    nested = cal.select(models, X, Y, folds=2, inner=2, threshold="accuracy", measure="accuracy")
-    assert len(nested.thresholds[0].thresholds) == 2
+            assert made.corrected.value == pytest.approx(known, rel=1e-12)
+            assert made.tuned_thresholds[0].tuned == pytest.approx(known, rel=1e-12)
+    nested = cal.select_model(
+        models, X, Y, cv=2, inner_cv=2, threshold="accuracy", measure="accuracy"
+    )
+    assert len(nested.tuned_thresholds[0].thresholds) == 2
 
 
 def test_a_number_is_a_threshold_and_chooses_nothing() -> None:
     made = cal.validation_curve(
-        MODEL, X, Y, parameter="C", values=[0.1, 1.0], part=PARTS, threshold=0.3, measure="recall"
+        MODEL,
+        X,
+        Y,
+        param_name="C",
+        param_range=[0.1, 1.0],
+        part=PARTS,
+        threshold=0.3,
+        measure="recall",
     )
     said = LogisticRegression(C=0.1).fit(X[PARTS.train], Y[PARTS.train]).predict_proba(X)[:, 1]
     rows = PARTS.validation
     known = recall_score(Y[rows], said[rows] >= 0.3)
     assert made["0.1"].validation.value == pytest.approx(known, rel=1e-12)
-    assert made.thresholds == ()
+    assert made.tuned_thresholds == ()
 
 
 def test_the_same_whatever_works_at_a_time() -> None:
     made = [
         cal.cross_validate(
-            MODEL, X, Y, folds=3, threshold="F1", measures="F1", curves=False, n_jobs=n_jobs
+            MODEL, X, Y, cv=3, threshold="F1", measures="F1", curves=False, n_jobs=n_jobs
         ).to_json()
         for n_jobs in (1, 2)
     ]
@@ -295,9 +304,9 @@ THREE = np.arange(len(Y)) % 3
             "positive: 'sick'",
         ),
         (lambda: cal.cross_validate(MODEL, X, Y, threshold="speed"), "threshold: rule 'speed'"),
-        (lambda: cal.cross_validate(MODEL, X, Y, inner=3), "inner= goes with a rule"),
-        (lambda: cal.cross_validate(MODEL, X, Y, threshold=0.4, inner=3), "inner= goes with"),
-        (lambda: cal.cross_validate(MODEL, X, Y, threshold="F1", inner=1), "inner is 1"),
+        (lambda: cal.cross_validate(MODEL, X, Y, inner_cv=3), "inner_cv= goes with a rule"),
+        (lambda: cal.cross_validate(MODEL, X, Y, threshold=0.4, inner_cv=3), "inner_cv= goes with"),
+        (lambda: cal.cross_validate(MODEL, X, Y, threshold="F1", inner_cv=1), "inner_cv is 1"),
         (
             lambda: cal.cross_validate(MODEL, X, Y, threshold="F1", interval="nested"),
             "no rule chooses",
@@ -308,7 +317,7 @@ THREE = np.arange(len(Y)) % 3
         ),
         (
             lambda: cal.cross_validate(
-                MODEL, X, Y, threshold="accuracy where recall>=0.99 & precision>=0.99", folds=3
+                MODEL, X, Y, threshold="accuracy where recall>=0.99 & precision>=0.99", cv=3
             ),
             "fold 1: no threshold satisfies",
         ),
@@ -330,7 +339,7 @@ THREE = np.arange(len(Y)) % 3
         ),
         (
             lambda: cal.validation_curve(
-                MODEL, X, Y, parameter="C", values=[1, 2], threshold="F1", measure="AUC"
+                MODEL, X, Y, param_name="C", param_range=[1, 2], threshold="F1", measure="AUC"
             ),
             "AUC reads scores",
         ),

@@ -24,7 +24,7 @@ DOCUMENT = Document(
 def default_accuracy() -> Values:
     truth = [0, 1] * 50
     evaluation = cal.classification(truth, [0, 0, 1, 1] * 25, measures=["accuracy"])
-    return {"balanced classes": evaluation["accuracy"].default}
+    return {"balanced classes": evaluation["accuracy"].no_skill}
 
 
 @DOCUMENT.example(
@@ -93,7 +93,7 @@ def log_loss() -> Values:
     )
     return {
         "log loss": evaluation["logloss"].value,
-        "its default": evaluation["logloss"].default,
+        "its default": evaluation["logloss"].no_skill,
     }
 
 
@@ -106,7 +106,7 @@ def log_loss() -> Values:
 def default_log_loss() -> Values:
     truth = [1, 0, 0, 0] * 25
     evaluation = cal.classification(truth, probability=[0.4, 0.2, 0.3, 0.1] * 25)
-    return {"entropy of the labels": evaluation["log-loss"].default}
+    return {"entropy of the labels": evaluation["log-loss"].no_skill}
 
 
 @DOCUMENT.example(
@@ -216,7 +216,7 @@ def default_rmse() -> Values:
     evaluation = cal.regression(truth, predicted, measures=["RMSE"])
     return {
         "RMSE": evaluation["RMSE"].value,
-        "its default": evaluation["RMSE"].default,
+        "its default": evaluation["RMSE"].no_skill,
     }
 
 
@@ -248,5 +248,5 @@ def tied_predictions() -> Values:
     evaluation = cal.ranking(["q"] * 3, [1, 0, 0], [0.9, 0.9, 0.1], measures=["NDCG@2"])
     return {
         "NDCG@2": evaluation["NDCG@2"].value,
-        "default NDCG@2": evaluation["NDCG@2"].default,
+        "default NDCG@2": evaluation["NDCG@2"].no_skill,
     }

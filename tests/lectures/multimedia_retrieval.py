@@ -86,7 +86,7 @@ def summaries() -> Values:
     qrels = {"Q": dict.fromkeys(["588", "589", "590", "592", "772"], 1)}
     run = {"Q": {str(document): -rank for rank, document in enumerate(ranking)}}
     names = ["System Efficiency", "IPrec@0.5", "precision", "recall", "fallout", "Total Recall"]
-    evaluation = cal.retrieval(qrels, run, measures=names, collection=100)
+    evaluation = cal.retrieval(qrels, run, measures=names, collection_size=100)
     efficiency, largest, p, r, f, g = (estimate.value for estimate in evaluation)
     return {
         "system efficiency": efficiency,

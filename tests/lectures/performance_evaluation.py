@@ -116,7 +116,7 @@ def cancer_test() -> Values:
         "TNR": evaluation["TNR"].value,
         "ACC": evaluation["accuracy"].value,
         "prevalence": evaluation["prevalence"].value,
-        "ACC of a test that always returns false": evaluation["accuracy"].default,
+        "ACC of a test that always returns false": evaluation["accuracy"].no_skill,
     }
 
 
@@ -210,7 +210,9 @@ def table_of_thresholds() -> Values:
     truth = list("PPNPPPNNPNPNPNNNPNPN")
     score = [0.90, 0.80, 0.70, 0.60, 0.55, 0.54, 0.53, 0.52, 0.51, 0.50]
     score += [0.40, 0.39, 0.38, 0.37, 0.36, 0.35, 0.34, 0.33, 0.30, 0.10]
-    table = cal.cutoffs(truth, score, positive="P", at="all", measures=["TPR", "FPR", "accuracy"])
+    table = cal.threshold_table(
+        truth, score, positive="P", at="all", measures=["TPR", "FPR", "accuracy"]
+    )
     columns = table.to_frame().to_dict("list")
     return {
         "TP": columns["TP"],

@@ -46,13 +46,13 @@ def incomplete_knowledge() -> Values:
         {"user": known},
         {"user": recommended},
         measures=["SetP", "SetR"],
-        incomplete=True,
-        unfound=3,  # at most so many more that the user would like
+        judgment_bounds=True,
+        max_unretrieved=3,  # at most so many more that the user would like
     )
     return {
         "precision": evaluation["SetP"].value,
-        "recall, all unknown relevant": evaluation["SetR"].possible_low,
-        "recall, none": evaluation["SetR"].possible_high,
+        "recall, all unknown relevant": evaluation["SetR"].lower_bound,
+        "recall, none": evaluation["SetR"].upper_bound,
     }
 
 
@@ -66,12 +66,12 @@ def incomplete_knowledge() -> Values:
     note="The document prints fractions: 3/7, 3/5, 1/2 and 94/100.",
 )  # fmt: skip
 def hundred_documents() -> Values:
-    collection = [f"d{i}" for i in range(1, 101)]
+    collection_size = [f"d{i}" for i in range(1, 101)]
     relevant = {"d3", "d12", "d34", "d56", "d98"}
     retrieved = {"d3", "d12", "d35", "d56", "d66", "d88", "d95"}
     evaluation = cal.classification(
-        [document in relevant for document in collection],
-        [document in retrieved for document in collection],
+        [document in relevant for document in collection_size],
+        [document in retrieved for document in collection_size],
         measures=["TP", "FP", "FN", "TN", "precision", "recall", "F-measure", "accuracy"],
     )
     return {
@@ -152,7 +152,7 @@ def receiver_operating_characteristic() -> Values:
     run = {q: {d: -rank for rank, d in enumerate(ranking)} for q, ranking in rankings.items()}
     evaluation = cal.retrieval(qrels, run, measures=["AP"])
     q1, q2 = (
-        cal.topic_curves(evaluation, topic, "ROC", collection=10)[0] for topic in ("q1", "q2")
+        cal.topic_curves(evaluation, topic, "ROC", collection_size=10)[0] for topic in ("q1", "q2")
     )
     return {
         "q1: FPR at 1, 2, …, 10": q1.x[1:11].tolist(),

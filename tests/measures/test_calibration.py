@@ -42,9 +42,11 @@ def value(name: str, case: Rows) -> float:
 @every_case
 def test_the_fit_is_that_of_scikit_learn(case: Rows) -> None:
     truth, p, weight = case
-    levels = ProbabilityLevels.of(ScoreTable.from_rows(*case))
+    levels = ProbabilityLevels.from_table(ScoreTable.from_rows(*case))
     expected = isotonic.IsotonicRegression().fit(p, truth, sample_weight=weight)
-    np.testing.assert_allclose(levels.fitted, expected.predict(levels.probability), atol=1e-12)
+    np.testing.assert_allclose(
+        levels.isotonic_fit, expected.predict(levels.probability), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 300])
@@ -55,7 +57,7 @@ def test_shares_that_fall_ever_slower_are_one_block(n: int) -> None:
     total[-1] = 1e6
     levels = ProbabilityLevels(np.arange(n) / n, positive * total, total, total)
     expected = isotonic.isotonic_regression(positive, sample_weight=total)
-    np.testing.assert_allclose(levels.fitted, expected, atol=1e-12)
+    np.testing.assert_allclose(levels.isotonic_fit, expected, atol=1e-12)
 
 
 # --- Losses and their parts -----------------------------------------------------------------------
@@ -241,7 +243,7 @@ def test_the_intercept_makes_the_mean_right(case: Rows) -> None:
 def test_extreme_probabilities_have_a_line(delta: float) -> None:
     p = np.array([delta, delta, 0.3, 0.5, 0.9, 1 - max(delta, 1e-15)])
     truth = np.array([False, True, False, True, False, True])
-    levels = ProbabilityLevels.of(ScoreTable.from_rows(truth, p))
+    levels = ProbabilityLevels.from_table(ScoreTable.from_rows(truth, p))
     a, b = levels.line
     fitted = 1 / (1 + np.exp(-(a + b * levels.logit)))
     gradient = levels.positive - levels.total * fitted
@@ -267,7 +269,7 @@ def test_why_there_is_no_slope(truth: list[int], p: list[float], reason: str) ->
     estimate = ev["calibration-slope"]
     assert math.isnan(estimate.value)
     assert reason in estimate.undefined
-    assert estimate.no_interval == "undefined_value"
+    assert estimate.interval_reason == "undefined_value"
 
 
 def test_certain_probabilities_can_be_moved_away() -> None:
@@ -330,7 +332,7 @@ def test_hosmer_and_lemeshow_without_a_value() -> None:
     assert [set(e.undefined) for e in certain] == [{"certain_group"}] * 3
     tied = cal.classification([0, 1] * 20, probability=[0.4, 0.7] * 20, measures=names)
     assert tied["Hosmer-Lemeshow-df"].value == 2  # equal probabilities stay together
-    assert [e.no_interval for e in tied] == ["p_value"] * 3
+    assert [e.interval_reason for e in tied] == ["p_value"] * 3
     few = [f"{name}(fitted=True)" for name in names[1:]]
     none = cal.classification([0, 1] * 20, probability=[0.4, 0.7] * 20, measures=few)
     assert [set(e.undefined) for e in none] == [{"too_few_groups"}] * 2

@@ -43,10 +43,10 @@ class Topic:
     ranking: tuple[int | None, ...]
     missed: tuple[int, ...]
 
-    def completions(self, top: int, unfound: int) -> Iterator[Topic]:
+    def completions(self, top: int, max_unretrieved: int) -> Iterator[Topic]:
         """Every way to judge the rest."""
         unknown = [i for i, grade in enumerate(self.ranking) if grade is UNJUDGED or grade < 0]
-        elsewhere = max(unfound, sum(grade < 0 for grade in self.missed))
+        elsewhere = max(max_unretrieved, sum(grade < 0 for grade in self.missed))
         known = tuple(grade for grade in self.missed if grade >= 0)
         for grades in itertools.product(range(top + 1), repeat=len(unknown)):
             ranking = list(self.ranking)
@@ -97,14 +97,14 @@ def measured(names: list[str]) -> list[Measure]:
     return [parse(name, "retrieval") for name in names]
 
 
-@pytest.mark.parametrize("unfound", [0, 1, 2])
+@pytest.mark.parametrize("max_unretrieved", [0, 1, 2])
 @pytest.mark.parametrize("top", [1, 2])
-def test_exact_bounds_are_the_ends_of_all_completions(top: int, unfound: int) -> None:
-    topics = random_topics(10 * top + unfound, 60)
+def test_exact_bounds_are_the_ends_of_all_completions(top: int, max_unretrieved: int) -> None:
+    topics = random_topics(10 * top + max_unretrieved, 60)
     measures = measured(EXACT)
-    found = value_bounds(rankings(topics), measures, unfound=unfound, max_grade=top)
+    found = value_bounds(rankings(topics), measures, max_unretrieved=max_unretrieved, max_grade=top)
     for i, topic in enumerate(topics):
-        every = rankings(list(topic.completions(top, unfound)))
+        every = rankings(list(topic.completions(top, max_unretrieved)))
         for measure, possible in zip(measures, found, strict=True):
             assert possible is not None
             assert possible.kind == "exact"
@@ -119,7 +119,7 @@ def test_exact_bounds_are_the_ends_of_all_completions(top: int, unfound: int) ->
 def test_any_number_of_unfound_documents_is_the_limit_of_many() -> None:
     r = rankings(random_topics(5, 200, longest=6))
     measures = measured(EXACT)
-    many = value_bounds(r, measures, unfound=1_000_000, max_grade=2)
+    many = value_bounds(r, measures, max_unretrieved=1_000_000, max_grade=2)
     for measure, far, near in zip(
         measures, value_bounds(r, measures, max_grade=2), many, strict=True
     ):
@@ -131,16 +131,18 @@ def test_any_number_of_unfound_documents_is_the_limit_of_many() -> None:
         assert (far.low <= near.low)[~np.isnan(far.low)].all()
 
 
-@pytest.mark.parametrize("unfound", [0, 2])
-def test_the_eleven_point_mean_stays_within_its_bound(unfound: int) -> None:
+@pytest.mark.parametrize("max_unretrieved", [0, 2])
+def test_the_eleven_point_mean_stays_within_its_bound(max_unretrieved: int) -> None:
     [measure] = measured(["11pt-avg"])
     topics = random_topics(31, 60)
-    [possible] = value_bounds(rankings(topics), [measure], unfound=unfound, max_grade=1)
+    [possible] = value_bounds(
+        rankings(topics), [measure], max_unretrieved=max_unretrieved, max_grade=1
+    )
     assert possible is not None
     assert possible.kind == "bound"
     reached = 0
     for i, topic in enumerate(topics):
-        values = measure.apply(rankings(list(topic.completions(1, unfound))))
+        values = measure.apply(rankings(list(topic.completions(1, max_unretrieved))))
         values = values[~np.isnan(values)]
         assert np.isnan(possible.low[i]) == (len(values) == 0)
         if len(values):
@@ -151,15 +153,17 @@ def test_the_eleven_point_mean_stays_within_its_bound(unfound: int) -> None:
     assert reached > len(topics)  # of twice as many ends
 
 
-@pytest.mark.parametrize("unfound", [0, 2])
-def test_bpref_stays_within_its_bound_and_reaches_the_upper_end(unfound: int) -> None:
+@pytest.mark.parametrize("max_unretrieved", [0, 2])
+def test_bpref_stays_within_its_bound_and_reaches_the_upper_end(max_unretrieved: int) -> None:
     (measure,) = measured(["Bpref"])
     topics = random_topics(77, 300, longest=5)
-    (possible,) = value_bounds(rankings(topics), [measure], unfound=unfound, max_grade=1)
+    (possible,) = value_bounds(
+        rankings(topics), [measure], max_unretrieved=max_unretrieved, max_grade=1
+    )
     assert possible is not None
     assert possible.kind == "bound"
     for i, topic in enumerate(topics):
-        values = measure.apply(rankings(list(_judged_further(topic, unfound))))
+        values = measure.apply(rankings(list(_judged_further(topic, max_unretrieved))))
         values = values[~np.isnan(values)]
         if not len(values):
             assert math.isnan(possible.high[i])
@@ -168,10 +172,10 @@ def test_bpref_stays_within_its_bound_and_reaches_the_upper_end(unfound: int) ->
         assert possible.high[i] == pytest.approx(values.max(), abs=1e-12), topic
 
 
-def _judged_further(topic: Topic, unfound: int) -> Iterator[Topic]:
+def _judged_further(topic: Topic, max_unretrieved: int) -> Iterator[Topic]:
     """Unknown documents found relevant, not relevant, or left; unretrieved ones of both kinds."""
     unknown = [i for i, grade in enumerate(topic.ranking) if grade is UNJUDGED or grade < 0]
-    elsewhere = max(unfound, sum(grade < 0 for grade in topic.missed))
+    elsewhere = max(max_unretrieved, sum(grade < 0 for grade in topic.missed))
     known = tuple(grade for grade in topic.missed if grade >= 0)
     for grades in itertools.product((UNJUDGED, 0, 1), repeat=len(unknown)):
         ranking = list(topic.ranking)
@@ -224,7 +228,9 @@ def _most(values: np.ndarray) -> float:
 def test_a_value_with_complete_judgments_is_its_own_bound() -> None:
     r = JudgedRankings.from_rankings([[1, 0, 2], [0, 1]], [[1], []])
     measures = measured(EXACT)
-    for measure, possible in zip(measures, value_bounds(r, measures, unfound=0), strict=True):
+    for measure, possible in zip(
+        measures, value_bounds(r, measures, max_unretrieved=0), strict=True
+    ):
         assert possible is not None
         np.testing.assert_array_equal(possible.low, measure.apply(r))
         np.testing.assert_array_equal(possible.high, measure.apply(r))
@@ -245,9 +251,9 @@ def test_topics_are_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_collection_bounds_what_may_be_found() -> None:
     r = rankings([Topic((1, UNJUDGED, 0), (1, 0))])
     (recall,) = measured(["SetR"])
-    known = value_bounds(r, [recall], unfound=4)[0]
+    known = value_bounds(r, [recall], max_unretrieved=4)[0]
     # 9 documents: 3 retrieved, 2 others judged, 4 left.
-    counted = value_bounds(r, [recall], collection=9)[0]
+    counted = value_bounds(r, [recall], collection_size=9)[0]
     assert known is not None
     assert counted is not None
     assert counted.low == known.low == pytest.approx([1 / 6])

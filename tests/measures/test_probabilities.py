@@ -75,7 +75,7 @@ def test_the_three_classes_of_ydf(weight: np.ndarray | None) -> None:
         measures=["log-loss"],
         interval="none",
     )
-    assert ev["log-loss"].default == pytest.approx(float(default))
+    assert ev["log-loss"].no_skill == pytest.approx(float(default))
     if weight is None:
         assert float(default) == pytest.approx(math.log(2))
 

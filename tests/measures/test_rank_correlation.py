@@ -159,7 +159,7 @@ def test_mappings_are_aligned_by_name() -> None:
     x, y = {"a": 3.0, "b": 1.0, "c": 2.0}, {"c": 1.0, "a": 5.0, "b": 4.0}
     e = cal.rank_correlation(x, y)
     assert e.value == pytest.approx(1 / 3)
-    assert (e.n, e.unit, e.no_interval) == (3, "items", "one_value_an_item")
+    assert (e.n, e.unit, e.interval_reason) == (3, "items", "one_value_an_item")
     assert not e.has_interval
 
 
@@ -201,23 +201,23 @@ def evaluation(seed: int = 0, topics: int = 30, **options: Any) -> cal.Evaluatio
 @pytest.mark.parametrize("method", CORRELATIONS)
 def test_the_agreement_of_two_measures(method: str) -> None:
     ev = evaluation()
-    e = cal.order_agreement(ev, "AP", "ndcg_cut_10", method=method, resamples=400)
+    e = cal.system_rank_correlation(ev, "AP", "ndcg_cut_10", method=method, n_resamples=400)
     ap, ndcg = ([ev[s, m].value for s in ev.systems] for m in ("AP", "nDCG@10"))
     assert e.value == pytest.approx(cal.rank_correlation(ap, ndcg, method=method).value)
     assert -1 <= e.low < e.value <= e.high <= 1
     assert (e.n, e.unit, e.method) == (30, "topics", "bootstrap, normal")
-    again = cal.order_agreement(ev, "AP", "nDCG@10", method=method, resamples=400)
+    again = cal.system_rank_correlation(ev, "AP", "nDCG@10", method=method, n_resamples=400)
     assert (e.low, e.high) == (again.low, again.high)
 
 
 def test_where_lower_is_better_the_lowest_comes_first() -> None:
-    ev = evaluation(measures=["P@5", "fallout@5"], collection=100)
-    assert cal.order_agreement(ev, "P@5", ev.measures[1]).value > 0.5
+    ev = evaluation(measures=["P@5", "fallout@5"], collection_size=100)
+    assert cal.system_rank_correlation(ev, "P@5", ev.measures[1]).value > 0.5
 
 
 def test_two_evaluations_of_the_same_systems() -> None:
     strict, kind = evaluation(rel=2, measures=["AP"]), evaluation(rel=1, measures=["AP"])
-    both = cal.order_agreement(strict, "AP(rel=2)", "AP", other=kind)
+    both = cal.system_rank_correlation(strict, "AP(rel=2)", "AP", other=kind)
     values = [[ev[s, ev.measures[0]].value for s in ev.systems] for ev in (strict, kind)]
     assert both.value == pytest.approx(cal.rank_correlation(*values).value)
 
@@ -235,10 +235,10 @@ def test_what_cannot_be_compared(
 ) -> None:
     second = None if other is None else evaluation(topics=other["topics"])
     with pytest.raises(cal.InputError, match=message):
-        cal.order_agreement(evaluation(**ev), *measures, other=second)
+        cal.system_rank_correlation(evaluation(**ev), *measures, other=second)
     one = cal.retrieval({"1": {"a": 1}}, {"1": {"a": 1.0}})
     with pytest.raises(cal.InputError, match="one system only"):
-        cal.order_agreement(one, "AP", "RR")
+        cal.system_rank_correlation(one, "AP", "RR")
 
 
 @pytest.mark.slow
@@ -263,7 +263,7 @@ def test_the_interval_holds_the_correlation_that_as_many_topics_show() -> None:
         from calipers.results import PerUnit
 
         ev = cal.Evaluation("retrieval", estimates, per_unit=PerUnit("topics", ids, values))
-        e = cal.order_agreement(ev, "AP", "RR", level=level, resamples=300)
+        e = cal.system_rank_correlation(ev, "AP", "RR", level=level, n_resamples=300)
         return e.low <= target <= e.high
 
     x, y = drawn(3000)

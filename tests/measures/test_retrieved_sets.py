@@ -50,11 +50,11 @@ def everything(rel: int = 1) -> tuple[list[bool], list[bool]]:
 def test_counts_are_added_up_over_topics(rel: int) -> None:
     (tn, fp), (fn, tp) = metrics.confusion_matrix(*everything(rel))
     evaluation = cal.retrieval(
-        QRELS, RUN, measures=["TP", "FP", "FN", "TN"], rel=rel, collection=COLLECTION
+        QRELS, RUN, measures=["TP", "FP", "FN", "TN"], rel=rel, collection_size=COLLECTION
     )
     assert [e.value for e in evaluation] == [tp, fp, fn, tn]
     means = ["mean-TP", "mean-FP", "mean-FN", "mean-TN"]
-    of_topic = cal.retrieval(QRELS, RUN, measures=means, rel=rel, collection=COLLECTION)
+    of_topic = cal.retrieval(QRELS, RUN, measures=means, rel=rel, collection_size=COLLECTION)
     by_topic = np.array([metrics.confusion_matrix(*both(t, rel)).ravel() for t in TOPICS])
     for found, one in zip(of_topic, by_topic.T[[3, 1, 2, 0]], strict=True):
         assert found.value == pytest.approx(one.mean())
@@ -67,26 +67,26 @@ def test_counts_are_added_up_over_topics(rel: int) -> None:
 @pytest.mark.parametrize(
     ("name", "peer", "undefined"),
     [
-        ("MCC(collection=40)", metrics.matthews_corrcoef, ["d"]),
+        ("MCC(collection_size=40)", metrics.matthews_corrcoef, ["d"]),
         ("SetP", lambda t, p: metrics.precision_score(t, p, zero_division=0), ["d"]),
         ("SetF(alpha=0.2)", lambda t, p: metrics.fbeta_score(t, p, beta=2, zero_division=0), []),
         ("F0.5", lambda t, p: metrics.fbeta_score(t, p, beta=0.5, zero_division=0), []),
         ("SetFinf", metrics.recall_score, []),
-        ("generality(collection=40)", lambda t, _: np.mean(t), []),
-        ("accuracy(collection=40)", metrics.accuracy_score, []),
-        ("error-rate(collection=40)", metrics.zero_one_loss, []),
+        ("generality(collection_size=40)", lambda t, _: np.mean(t), []),
+        ("accuracy(collection_size=40)", metrics.accuracy_score, []),
+        ("error-rate(collection_size=40)", metrics.zero_one_loss, []),
         (
-            "specificity(collection=40)",
+            "specificity(collection_size=40)",
             lambda t, p: metrics.recall_score(~np.array(t), ~np.array(p)),
             [],
         ),
         (
-            "FPR(collection=40)",
+            "FPR(collection_size=40)",
             lambda t, p: 1 - metrics.recall_score(~np.array(t), ~np.array(p)),
             [],
         ),
         (
-            "NPV(collection=40)",
+            "NPV(collection_size=40)",
             lambda t, p: metrics.precision_score(~np.array(t), ~np.array(p)),
             [],
         ),
@@ -110,8 +110,8 @@ def test_a_mean_over_topics(name: str, peer: object, undefined: list[str]) -> No
         ("micro-SetF(alpha=0.2)", lambda t, p: metrics.fbeta_score(t, p, beta=2)),
         ("micro-SetFinf", metrics.recall_score),
         ("micro-SetP", metrics.precision_score),
-        ("micro-SetMCC(collection=40)", metrics.matthews_corrcoef),
-        ("micro-fallout(collection=40)", lambda t, p: np.mean(np.array(p)[~np.array(t)])),
+        ("micro-SetMCC(collection_size=40)", metrics.matthews_corrcoef),
+        ("micro-fallout(collection_size=40)", lambda t, p: np.mean(np.array(p)[~np.array(t)])),
     ],
 )
 def test_a_micro_average_is_that_of_all_topics_together(name: str, peer: object) -> None:
@@ -122,17 +122,19 @@ def test_a_micro_average_is_that_of_all_topics_together(name: str, peer: object)
 def test_what_counts_for_a_pooled_correlation() -> None:
     """Topics without a value of their own; where there is no value at all, the reason of them all;
     and no topic that has more documents than the collection."""
-    found = cal.retrieval(QRELS, RUN, measures=["micro-MCC(collection=40)"]).estimates[0]
-    assert (found.n, found.of, dict(found.undefined)) == (4, 4, {})
-    none = cal.retrieval(QRELS, {"d": {"x": 1.0}}, measures=["micro-MCC(collection=40)", "SetP"])
+    found = cal.retrieval(QRELS, RUN, measures=["micro-MCC(collection_size=40)"]).estimates[0]
+    assert (found.n, found.n_total, dict(found.undefined)) == (4, 4, {})
+    none = cal.retrieval(
+        QRELS, {"d": {"x": 1.0}}, measures=["micro-MCC(collection_size=40)", "SetP"]
+    )
     nothing = cal.retrieval(
-        {"a": {"x": 0}}, {"a": {"x": 1.0}}, measures=["micro-MCC(collection=9)"]
+        {"a": {"x": 0}}, {"a": {"x": 1.0}}, measures=["micro-MCC(collection_size=9)"]
     )
     assert isnan(nothing.estimates[0].value)
     assert dict(nothing.estimates[0].undefined) == {"no_relevant": 1}
     assert none.estimates[0].n == 4
     larger = {**RUN, "a": {f"x{i}": 1.0 for i in range(60)}}
-    small = cal.retrieval(QRELS, larger, measures=["micro-MCC(collection=40)"]).estimates[0]
+    small = cal.retrieval(QRELS, larger, measures=["micro-MCC(collection_size=40)"]).estimates[0]
     assert (small.n, dict(small.undefined)["collection_too_small"]) == (3, 1)
 
 
@@ -140,13 +142,13 @@ def test_sets_that_leave_nothing_to_divide_by() -> None:
     """A collection of relevant documents has no specificity, and one that was retrieved no NPV."""
     qrels = {"q": {"a": 1, "b": 1}}
     names = ["specificity", "NPV", "error rate", "accuracy"]
-    found = cal.retrieval(qrels, {"q": {"a": 1.0}}, measures=names, collection=2)
-    every = cal.retrieval(qrels, {"q": {"a": 1.0, "b": 0.5}}, measures=names, collection=2)
+    found = cal.retrieval(qrels, {"q": {"a": 1.0}}, measures=names, collection_size=2)
+    every = cal.retrieval(qrels, {"q": {"a": 1.0, "b": 0.5}}, measures=names, collection_size=2)
     assert dict(found.estimates[0].undefined) == {"all_relevant": 1}
     assert [e.value for e in found.estimates[1:]] == [0, 0.5, 0.5]
     assert dict(every.estimates[1].undefined) == {"everything_retrieved": 1}
     assert [e.value for e in every.estimates[2:]] == [0, 1]
-    small = cal.retrieval(qrels, {"q": {"c": 1.0}}, measures=names, collection=2)
+    small = cal.retrieval(qrels, {"q": {"c": 1.0}}, measures=names, collection_size=2)
     assert {dict(e.undefined).get("collection_too_small") for e in small} == {1}
 
 
@@ -199,10 +201,10 @@ def test_all_trec_is_what_trec_eval_prints() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["mean-TP", "mean-FP", "mean-FN", "mean-TN(collection=40)", "SetP", "SetR", "SetF2", "SetF(alpha=0.3)", "SetRelP", "SetAP", "SetJaccard", "utility",
-     "SetMCC(collection=40)", "SetAcc(collection=40)", "SetErrorRate(collection=40)",
-     "SetSpecificity(collection=40)", "SetNPV(collection=40)", "fallout(collection=40)", "micro-SetP",
-     "micro-SetR", "micro-SetF", "micro-SetJaccard", "micro-SetMCC(collection=40)", "micro-fallout(collection=40)"],
+    ["mean-TP", "mean-FP", "mean-FN", "mean-TN(collection_size=40)", "SetP", "SetR", "SetF2", "SetF(alpha=0.3)", "SetRelP", "SetAP", "SetJaccard", "utility",
+     "SetMCC(collection_size=40)", "SetAcc(collection_size=40)", "SetErrorRate(collection_size=40)",
+     "SetSpecificity(collection_size=40)", "SetNPV(collection_size=40)", "fallout(collection_size=40)", "micro-SetP",
+     "micro-SetR", "micro-SetF", "micro-SetJaccard", "micro-SetMCC(collection_size=40)", "micro-fallout(collection_size=40)"],
 )  # fmt: skip
 def test_a_topic_of_weight_2_counts_as_two(name: str) -> None:
     topics = sorted(QRELS)
@@ -235,8 +237,8 @@ def test_a_discount_by_any_logarithm(base: float) -> None:
 @pytest.mark.parametrize(
     ("asked", "name", "task"),
     [
-        ("micro-MCC(collection=100)", "micro-SetMCC(collection=100)", "retrieval"),
-        ("micro-SetMCC(collection=100)", "micro-SetMCC(collection=100)", "retrieval"),
+        ("micro-MCC(collection_size=100)", "micro-SetMCC(collection_size=100)", "retrieval"),
+        ("micro-SetMCC(collection_size=100)", "micro-SetMCC(collection_size=100)", "retrieval"),
         ("micro-SetF(beta=2)", "micro-SetF2", "retrieval"),
         ("micro-MCC", "micro-MCC", "classification"),
         ("micro-F2", "micro-F2", "classification"),

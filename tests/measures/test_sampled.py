@@ -91,7 +91,7 @@ def test_methods_of_the_million_query_track(tmp_path: Path) -> None:
     run.write_text("".join(f"{t} Q0 {d} {k} {-k} r\n" for k, (t, d) in enumerate(ranked)))
     ev = cal.retrieval(prels, run, measures=["statAP", "P@3"])
     assert ev["statAP"].value == pytest.approx(7.5 / 9, abs=1e-12)
-    assert (ev["statAP"].n, ev["statAP"].of) == (1, 2)
+    assert (ev["statAP"].n, ev["statAP"].n_total) == (1, 2)
     assert ev["P@3"].value == pytest.approx((2 / 3 + 1 / 3) / 2)  # grades as they are
     prels.write_text("1 a 1 umass 0.25\n1 b 2 1 0.5\n")
     with pytest.raises(cal.InputError, match="method 'umass' is no whole number"):

@@ -150,11 +150,11 @@ def test_hundred_documents() -> None:
         qrels,
         run,
         measures=["SetP", "SetR", "SetF", "fallout", "NumRelRet"],
-        collection=given["collection"],
+        collection_size=given["collection"],
     )
     for name, key in [("SetP", "precision"), ("SetR", "recall"), ("SetF", "f1")]:
         assert ev[name].value == pytest.approx(expected[key], abs=1e-12)
-    fallout = f"fallout(collection={given['collection']})"
+    fallout = f"fallout(collection_size={given['collection']})"
     assert ev[fallout].value == pytest.approx(expected["fallout"], abs=1e-12)
     assert ev["NumRelRet"].value == expected["tp"]
 
@@ -162,7 +162,7 @@ def test_hundred_documents() -> None:
     ranking = JudgedRankings.from_rankings(
         [[int(doc in relevant) for doc in given["retrieved"]]], [[1] * len(relevant - retrieved)]
     )
-    matrix = ranking.confusion(collection=given["collection"])
+    matrix = ranking.confusion(collection_size=given["collection"])
     for key in ("tp", "fp", "fn", "tn", "accuracy"):
         check(of_counts(OF_COUNTS[key]), matrix, expected[key])
     check(of_counts("FPR"), matrix, expected["fallout"])
@@ -208,7 +208,7 @@ def grades_of(ranking: Sequence[str], relevant: Sequence[str]) -> list[int]:
     return [int(doc in relevant) for doc in ranking]
 
 
-def check_ranking(ranking: JudgedRankings, expected: dict[str, Any], collection: int) -> None:
+def check_ranking(ranking: JudgedRankings, expected: dict[str, Any], collection_size: int) -> None:
     """Every value that an example gives for one ranking."""
     depth = range(1, int(ranking.retrieved[0]) + 1)
     for key, value in expected.items():
@@ -218,7 +218,9 @@ def check_ranking(ranking: JudgedRankings, expected: dict[str, Any], collection:
             case "recall_at_k" | "tpr_at_k":
                 check_series("R@{k}", depth, ranking, value)
             case "fpr_at_k":
-                check_series(f"fallout(collection={collection})@{{k}}", depth, ranking, value)
+                check_series(
+                    f"fallout(collection_size={collection_size})@{{k}}", depth, ranking, value
+                )
             case "eleven_point":
                 levels = [float(ranked(f"IPrec@{t / 10}").apply(ranking)[0]) for t in range(11)]
                 np.testing.assert_allclose(levels, value, rtol=1e-12)
@@ -272,7 +274,7 @@ def test_fourteen_documents() -> None:
     given = entry["given"]
     assert sum(given["relevance"]) == given["num_relevant"]
     ranking = JudgedRankings.from_rankings([given["relevance"]])
-    check_ranking(ranking, entry["expect"], collection=0)
+    check_ranking(ranking, entry["expect"], collection_size=0)
     for k in range(1, 15):
         for name, key in (("P", "p"), ("R", "r")):
             value = float(ranked(f"{name}@{k}").apply(ranking)[0])

@@ -33,7 +33,7 @@ OTHERS = {
     "RBP": [{"gain": "topic-max"}, {"gain": "scale", "max_grade": 3}, {"cutoff": 2}],
     "ERR": [{"cutoff": 2, "max_grade": 3}],
     "RBP-residual": [{"tail": "with-unjudged"}],
-    "fallout": [{"cutoff": 2, "collection": 20}],
+    "fallout": [{"cutoff": 2, "collection_size": 20}],
     "Judged": [{"cutoff": 2}],
     "Unjudged": [{"cutoff": 2}],
     "BPM": [{"cutoff": 3, "T": 2}],

@@ -31,7 +31,7 @@ def test_an_area_of_the_core_is_that_of_the_formula(one: Definition) -> None:
 
 def test_smooth_measures_have_a_derivative() -> None:
     """Half the step moves a value half as far."""
-    smooth = [d.example() for d in definitions("scores") if d.smooth]
+    smooth = [d.example() for d in definitions("scores") if d.is_smooth]
     assert [m.definition.name for m in smooth] == ["PRG-AUC", "pAUC", "KS", "max-F", "max-accuracy"]
     positive, score = RANDOM.random(60) < 0.5, RANDOM.random(60)
 
@@ -52,11 +52,11 @@ def test_smooth_measures_have_a_derivative() -> None:
 def test_a_share_of_rows_counts_what_it_says(one: Definition) -> None:
     truth, said = RANDOM.integers(0, 2, (30, 1)), RANDOM.integers(0, 2, (30, 1))
     right = float((truth == said).mean())
-    if one.on is ConfusionMatrix:
+    if one.statistic is ConfusionMatrix:
         value = one.example()(truth[:, 0], said[:, 0])
     else:
         value = float(one.example().apply(Moments.from_rows(one.example().losses(truth, said))))
-    assert value == pytest.approx(right if one.hits else 1 - right)
+    assert value == pytest.approx(right if one.counts_hits else 1 - right)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_share_of_rows_counts_what_it_says(one: Definition) -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_no_constant_answer_is_better_than_the_default(one: Definition, weighted: bool) -> None:
     """Or, of the most frequent set, one set of labels for all rows."""
-    assert one.default is not None
+    assert one.constant_value is not None
     truth = RANDOM.random((25, 3)) < [0.2, 0.5, 0.7]
     weight = RANDOM.random(25) if weighted else None
     every = [
@@ -77,7 +77,7 @@ def test_no_constant_answer_is_better_than_the_default(one: Definition, weighted
         for answer in product((0, 1), repeat=3)
     ]
     best = max(every) if one.higher_is_better else min(every)
-    assert one.default(truth, weight) == pytest.approx(best, abs=1e-12)
+    assert one.constant_value(truth, weight) == pytest.approx(best, abs=1e-12)
 
 
 @pytest.mark.parametrize("one", with_trait("skill_of"), ids=lambda d: d.name)

@@ -31,8 +31,8 @@ from calipers.statistics import Moments
 #: What is said of a name that has several meanings, lacks a number or is no measure by itself.
 Message = re.compile
 
-#: With a collection of a known size, as ``cal.retrieval(…, collection=1000)`` has it.
-KNOWN: dict[str, dict[str, Any]] = {"retrieval": {"collection": 1000}}
+#: With a collection of a known size, as ``cal.retrieval(…, collection_size=1000)`` has it.
+KNOWN: dict[str, dict[str, Any]] = {"retrieval": {"collection_size": 1000}}
 
 SEVERAL = "has several meanings; ask for "
 K, A_NUMBER = r"'k' is no number; expected one, as in ", "needs cutoff, as in P@10"
@@ -44,8 +44,8 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
         "retrieval": {
             "Precision": "SetP",
             "Recall": "SetR",
-            "fallout": "fallout(collection=1000)",
-            "fall-out": "fallout(collection=1000)",
+            "fallout": "fallout(collection_size=1000)",
+            "fall-out": "fallout(collection_size=1000)",
             "F-Measure": "SetF",
             "F-score": "SetF",
             "F₁-score": "SetF",
@@ -150,7 +150,7 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
         "retrieval": {
             "Precision": "SetP",
             "Recall": "SetR",
-            "Accuracy": "SetAcc(collection=1000)",
+            "Accuracy": "SetAcc(collection_size=1000)",
             "F-Measure": "SetF",
             "F measure": "SetF",
             "F1-Score": "SetF",
@@ -158,20 +158,20 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
             "balanced F_1 measure": "SetF",
             "Weighted Harmonic Mean (F-Measure)": "SetF",
             "Weighted Harmonic Mean": "SetF",
-            "MCC": "SetMCC(collection=1000)",
-            "Matthews Correlation Coefficient (MCC)": "SetMCC(collection=1000)",
+            "MCC": "SetMCC(collection_size=1000)",
+            "Matthews Correlation Coefficient (MCC)": "SetMCC(collection_size=1000)",
             "Jaccard Index": "SetJaccard",
             "Jaccard Index (JI)": "SetJaccard",
             "JI": "SetJaccard",
-            "Fall-out": "fallout(collection=1000)",
+            "Fall-out": "fallout(collection_size=1000)",
             "TPR (Sensitivity)": "SetR",
             "True Positive Rate": "SetR",
-            "FPR": "fallout(collection=1000)",
-            "False Positive Rate": "fallout(collection=1000)",
-            "Specificity": "SetSpecificity(collection=1000)",
+            "FPR": "fallout(collection_size=1000)",
+            "False Positive Rate": "fallout(collection_size=1000)",
+            "Specificity": "SetSpecificity(collection_size=1000)",
             "True Positive": "NumRelRet",
             "False Positive": "SetFP",
-            "True Negative": "SetTN(collection=1000)",
+            "True Negative": "SetTN(collection_size=1000)",
             "False Negative": "SetFN",
             "Top 5 Accuracy": "Success@5",
             "Top 1 Accuracy": "Success@1",
@@ -227,15 +227,15 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
             "Recall": "SetR",
             "Balanced F-measure": "SetF",
             "F1": "SetF",
-            "Accuracy": "SetAcc(collection=1000)",
+            "Accuracy": "SetAcc(collection_size=1000)",
             "True-Positives": "NumRelRet",
-            "True-Negatives": "SetTN(collection=1000)",
+            "True-Negatives": "SetTN(collection_size=1000)",
             "False-Positives": "SetFP",
             "False-Negatives": "SetFN",
             "Mean Average Precision": "AP",
             "R-precision": "Rprec",
             "Rp": "Rprec",
-            "FPr": "fallout(collection=1000)",
+            "FPr": "fallout(collection_size=1000)",
             "TPr": "SetR",
             "interpolated precision-recall curve": Message("it is a curve"),
             "Receiver-Operating-Characteristic": Message("it is a curve, .*rank-ROC-AUC"),
@@ -250,9 +250,9 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
     },
     "003": {
         "retrieval": {
-            "fallout": "fallout(collection=1000)",
-            "Total Recall": "SetGenerality(collection=1000)",
-            "generality": "SetGenerality(collection=1000)",
+            "fallout": "fallout(collection_size=1000)",
+            "Total Recall": "SetGenerality(collection_size=1000)",
+            "generality": "SetGenerality(collection_size=1000)",
             "F-Measure": "SetF",
             "Macro Evaluation": Message("means over topics .* SetP and SetR$"),
             "Micro Evaluation": Message("sums over topics .* micro-SetP, "),
@@ -260,7 +260,7 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
             "R-Precision": "Rprec",
             "RP": "Rprec",
             "Area Under the Curve": Message(rf"{SEVERAL}rank-PR-AUC .* AP .* rank-ROC-AUC\(coll"),
-            "AUC": Message(rf"{SEVERAL}rank-PR-AUC .* AP .* rank-ROC-AUC\(collection=1000\)"),
+            "AUC": Message(rf"{SEVERAL}rank-PR-AUC .* AP .* rank-ROC-AUC\(collection_size=1000\)"),
             "P-R-Curve": Message("it is a curve"),
             "precision-recall graphs": Message("it is a curve"),
         },
@@ -443,7 +443,7 @@ def test_words_take_what_names_take(text: str, task: str, meant: str) -> None:
         # Two averages, or one of average precision.
         ("macro average precision", "classification",
          "has several meanings; ask for precision .* or AP "),
-        ("accuracy", "retrieval", r"ask for SetAcc\(collection=1000\) .* or Success@10 "),
+        ("accuracy", "retrieval", r"ask for SetAcc\(collection_size=1000\) .* or Success@10 "),
         ("fallout", "retrieval",
          r"fallout needs collection, the number of documents in the collection .*, as in fallout\(c"),
         ("Total recall", "retrieval", "'Total recall': SetGenerality needs collection"),
@@ -507,9 +507,11 @@ RUN = {"1": {"b": 2.0, "a": 1.0}, "2": {"b": 1.0, "c": 0.5, "d": 0.1}}
 
 def test_results_are_asked_for_in_words() -> None:
     asked = ["Mean Reciprocal Rank", "error rate", "Accuracy", "Fall-Out", "NPV", "Specificity"]
-    ev = cal.retrieval(QRELS, {"x": RUN, "y": RUN}, measures=asked, collection=10, interval="none")
+    ev = cal.retrieval(
+        QRELS, {"x": RUN, "y": RUN}, measures=asked, collection_size=10, interval="none"
+    )
     assert list(ev.measures) == [
-        "RR", *(f"{n}(collection=10)" for n in
+        "RR", *(f"{n}(collection_size=10)" for n in
                 ("SetErrorRate", "SetAcc", "fallout", "SetNPV", "SetSpecificity")),
     ]  # fmt: skip
     for system in ("x", "y"):
@@ -525,15 +527,17 @@ def test_results_are_asked_for_in_words() -> None:
         QRELS,
         {"x": RUN, "y": RUN},
         measures=["RR", "specificity"],
-        collection=10,
+        collection_size=10,
         baseline="x",
         primary="True Negative Rate",
     )
     assert primary.comparison is not None
-    assert primary.comparison.primary == "SetSpecificity(collection=10)"
-    rulings = cal.require(ev, ["error rate <= 0.2", "Mean reciprocal rank not worse than x"])
+    assert primary.comparison.primary == "SetSpecificity(collection_size=10)"
+    rulings = cal.check_requirements(
+        ev, ["error rate <= 0.2", "Mean reciprocal rank not worse than x"]
+    )
     assert len(rulings) == 2
-    assert all(r.met for r in rulings)
+    assert all(r.passed for r in rulings)
 
 
 def test_classifications_are_asked_for_in_words() -> None:
@@ -549,7 +553,9 @@ def test_classifications_are_asked_for_in_words() -> None:
     assert list(ev.measures) == ["threshold", "recall", "AUC", "precision@recall=0.5"]
     assert ev["area under the curve"].value == pytest.approx(8 / 9)
     assert cal.measure("F measure", family="counts").scorer().measure.definition.name == "F"
-    at = cal.cutoffs(truth, score, at=[0.5], measures=["positive predictive value"], prevalence=0.1)
+    at = cal.threshold_table(
+        truth, score, at=[0.5], measures=["positive predictive value"], prevalence=0.1
+    )
     assert "precision@prevalence=0.1" in at.rows()[0]
 
 
@@ -563,7 +569,7 @@ def test_the_command_takes_words(tmp_path: Any) -> None:
     assert made.exit_code == 0, made.output
     assert re.search(r"^AUC +0\.", made.output, re.MULTILINE)
     for name, said in (
-        ("fallout", "fallout(collection=1000)  (retrieval)"),
+        ("fallout", "fallout(collection_size=1000)  (retrieval)"),
         ("Hit Rate", "recall  (counts)"),
         ("accuracy", "Success@10  (retrieval)"),
         ("R-precision", "here IPrec@0.2"),

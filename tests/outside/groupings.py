@@ -59,10 +59,10 @@ class Partition(tasks.RowSystem):
         rows = self.settings, self.weight, self.clusters, self.measures
         return ClassCounts.from_codes(self.truth, self.found, names, *rows)
 
-    def over(self, measure: tasks.Measure) -> ClassCounts:
+    def sample_for(self, measure: tasks.Measure) -> ClassCounts:
         return self.counts
 
-    def constant(self, measure: tasks.Measure) -> float:
+    def constant_value(self, measure: tasks.Measure) -> float:
         return tasks.best_constant_value(measure, self.counts.constant)
 
 
@@ -79,7 +79,7 @@ class Groupings(tasks.Problem):
         truth = encode_classes(batch["truth"], self.classes).codes
         found = tasks.read_system_columns(batch["found"], "found", len(truth), self._codes)
         return {n: Partition(*map(batch.frequencies, (truth, x)), self.size, name=n,
-                             **batch.beside(settings)) for n, x in found.items()}  # fmt: skip
+                             **batch.shared_columns(settings)) for n, x in found.items()}  # fmt: skip
 
     def _codes(self, values: Any, what: str) -> Any:
         return encode_classes(values, self.found, what=what).codes

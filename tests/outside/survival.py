@@ -69,8 +69,8 @@ def concordance(rows: NumericRows) -> FloatArray:
 class Risks(RegressionOutput):
     """The risks that one system gives to rows."""
 
-    def constant(self, measure: tasks.Measure) -> float:
-        return float(measure.definition.uninformed or np.nan)
+    def constant_value(self, measure: tasks.Measure) -> float:
+        return float(measure.definition.no_skill or np.nan)
 
 
 class Survival(tasks.Problem):

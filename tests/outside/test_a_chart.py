@@ -47,7 +47,7 @@ def separation(books: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.usefixtures("separation")
 def test_it_is_wherever_charts_are(tmp_path: Path) -> None:
-    ev = cal.classification(TRUE, score=SCORES, measures=["AUC"], resamples=100)
+    ev = cal.classification(TRUE, score=SCORES, measures=["AUC"], n_resamples=100)
     assert ev.charts[-1] == "KS"
     curves = cal.curve(ev, "ks")
     for name, score in SCORES.items():
@@ -100,7 +100,7 @@ def test_of_numbers_and_of_what_else_an_evaluation_holds() -> None:
         ComparisonChart(name="signs", title="Signs", draw=lambda c, _: [bare("Signs", len(c))]),
     )
     said = {"a": np.arange(40.0) + 1, "b": np.arange(40.0)[::-1]}
-    ev = cal.regression(np.arange(40.0), said, measures=["MAE"], resamples=100)
+    ev = cal.regression(np.arange(40.0), said, measures=["MAE"], n_resamples=100)
     assert {"sorted", "rows", "signs"} < set(ev.charts)
     assert cal.curve(ev, "sorted", "a").y.tolist() == [1.0] * 40
     assert ev.chart("rows").figures[0].rows == (("40",),)

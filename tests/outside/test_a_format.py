@@ -48,8 +48,8 @@ def results(package: Path) -> Path:
     """Inputs of commands, and results that were written before."""
     for name, text in {"t.csv": TABLE, "q": QRELS, "m|n.run": RUN, "*b*.run": OTHER}.items():
         (package / name).write_text(text)
-    ran("classification t.csv --truth y --score a --resamples 200 -o old.json")
-    ran("classification t.csv --truth y --score b --resamples 200 -o new.json")
+    ran("classification t.csv --truth y --score a --n-resamples 200 -o old.json")
+    ran("classification t.csv --truth y --score b --n-resamples 200 -o new.json")
     for kind in ("old", "new"):  # as two versions of one model
         held = json.loads(Path(f"{kind}.json").read_text().replace('"b"', '"a"'))
         Path(f"{kind}.json").write_text(json.dumps(held))
@@ -64,11 +64,11 @@ def ran(line: str, code: int = 0) -> Result:
 
 
 COMMANDS = {
-    "retrieval q m|n.run *b*.run --resamples 200": "Retrieval: 2 systems",
-    "retrieval q m|n.run *b*.run --resamples 200 --per-topic -m AP": "Retrieval: 2 systems",
+    "retrieval q m|n.run *b*.run --n-resamples 200": "Retrieval: 2 systems",
+    "retrieval q m|n.run *b*.run --n-resamples 200 --per-topic -m AP": "Retrieval: 2 systems",
     "classification t.csv --truth y --score a --score b --threshold 0.5 --slice site "
-    "--resamples 200": "Confusion matrix of a",
-    "compare retrieval q m|n.run *b*.run -m AP --resamples 200": "Comparison: 2 systems",
+    "--n-resamples 200": "Confusion matrix of a",
+    "compare retrieval q m|n.run *b*.run -m AP --n-resamples 200": "Comparison: 2 systems",
     "plan nDCG@10 --sd 0.1 --difference 0.02": "With 199 topics",
     "show old.json": "Classification: ",
     "show plan.json": "With 199 topics",
@@ -127,7 +127,7 @@ def test_on_the_medium_of_a_browser_it_has_what_the_page_has() -> None:
 
     writers.register(Whole())
     truth, score = [0, 1, 0, 1, 1, 0] * 5, {"a": [0.1, 0.6, 0.3, 0.4, 0.9, 0.2] * 5}
-    ev = cal.classification(truth, score=score, measures=["AUC"], resamples=100)
+    ev = cal.classification(truth, score=score, measures=["AUC"], n_resamples=100)
     text, page = ev.to_format("whole"), ev.to_html()
     headings = re.findall(r"<h2[^>]*>([^<]*) <", page)
     assert {"Estimates", "Charts", "Definitions", "Provenance"} < set(headings)

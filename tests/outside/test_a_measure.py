@@ -177,8 +177,8 @@ def test_a_measure_has_all_that_others_have(case: str) -> None:
         for part in evaluation.slices:
             own, rest = (by_hand(part.estimate.system, which) for which in (part.slice == SITE, part.slice != SITE))  # fmt: skip
             assert part.estimate.value == pytest.approx(own, rel=1e-12)
-            assert part.to_rest.value == pytest.approx(own - rest, rel=1e-9)
-            assert part.to_rest.low < part.to_rest.value < part.to_rest.high
+            assert part.vs_rest.value == pytest.approx(own - rest, rel=1e-9)
+            assert part.vs_rest.low < part.vs_rest.value < part.vs_rest.high
     title = (formula.__doc__ or "").rstrip(".").split(":", maxsplit=1)[0]
     assert evaluation.definitions[0].title == title
     assert evaluation.definitions[0].undefined["too_few"] == "there are too few of them"

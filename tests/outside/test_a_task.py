@@ -91,7 +91,7 @@ def test_of_many_clusters_too(task: ModuleType) -> None:
     random = np.random.default_rng(4)
     truth = random.integers(0, 130, 2000)
     found = {n: np.where(random.random(2000) < p, truth, random.integers(0, 130, 2000)) for n, p in (("a", 0.7), ("b", 0.6))}  # fmt: skip
-    evaluation = task.groupings(truth, found, resamples=100)
+    evaluation = task.groupings(truth, found, n_resamples=100)
     [of_rand] = [d for d in evaluation.comparison if d.measure == "pair-agreement"]
     drawn = [
         adjusted_rand_score(truth[rows], found["b"][rows]) - adjusted_rand_score(truth[rows], found["a"][rows])

@@ -97,9 +97,9 @@ def test_a_finding(plug: Plug) -> None:
     truth = np.arange(30.0)
     ev = cal.regression(truth, {"x": np.where(truth == 7, 12.0, truth), "y": truth + 0.5})
     [found] = [f for f in ev.findings if f.kind == "a-large-error"]
-    assert (found.systems, found.numbers["most"]) == (("x",), 5.0)
-    assert found.rule == "A residual is 3 or more away from 0."
-    assert found.sentence in " ".join(
+    assert (found.systems, found.values["most"]) == (("x",), 5.0)
+    assert found.criterion == "A residual is 3 or more away from 0."
+    assert found.message in " ".join(
         ev.to_html().replace("<bdi>", "").replace("</bdi>", "").split()
     )
     with pytest.raises(NameTakenError, match="findings of the kind 'a-large-error' already"):

@@ -208,7 +208,7 @@ def test_the_command(task: ModuleType, tmp_path: Path) -> None:
     table, page, result = (str(tmp_path / name) for name in ("t.csv", "page.html", "r.json"))
     csv.write_csv(TABLE, table)
     line = ["survival", table, "--truth", "months", "--event", "event", "--predicted", "a"]
-    line += ["--predicted", "b", "--weight", "w", "--cluster-by", "user", "--slice", "site"]
+    line += ["--predicted", "b", "--weight", "w", "--cluster", "user", "--slice", "site"]
     done = CliRunner().invoke(cli, [*line, "-o", result, "--report", page])
     assert done.exit_code == 0, done.output
     found = cal.from_json(Path(result).read_text("utf-8"))

@@ -237,8 +237,8 @@ def test_losses_of_probabilities() -> None:
             ),
         ):
             definition = parse(name).definition
-            assert definition.rows is not None
-            losses = definition.rows(truth.astype(float), probability)
+            assert definition.row_formula is not None
+            losses = definition.row_formula(truth.astype(float), probability)
             value = float(parse(name).apply(Moments.from_rows(losses, weight)))
             assert value == pytest.approx(expected, rel=1e-11, abs=1e-12), (case, name)
 
@@ -258,11 +258,13 @@ def test_errors_of_numbers() -> None:
         ):
             expected = function(truth, predicted, sample_weight=weight, multioutput="raw_values")
             definition = parse(name).definition
-            assert definition.rows is not None
+            assert definition.row_formula is not None
             values = [
                 float(
                     parse(name).apply(
-                        Moments.from_rows(definition.rows(truth[:, j], predicted[:, j]), weight)
+                        Moments.from_rows(
+                            definition.row_formula(truth[:, j], predicted[:, j]), weight
+                        )
                     )
                 )
                 for j in range(50)
@@ -657,7 +659,7 @@ def test_clusters_against_classes(name: str, parameters: dict[str, Any]) -> None
         value = float(measure.apply(table))
         if np.isnan(value):
             assert any(bool(where) for where in measure.reasons(table).values())
-            assert max(table.number) == len(truth)  # each point is alone
+            assert max(table.n_nonempty) == len(truth)  # each point is alone
         else:
             assert value == pytest.approx(getattr(metrics, name)(truth, cluster, **theirs), **CLOSE)
 

@@ -182,7 +182,7 @@ def test_the_seed_matters() -> None:
     assert bounds[0] == bounds[1]  # its seed has no effect
     low = [
         cal.classification(
-            truth, score=score, measures=["AUC"], interval="bootstrap", resamples=500, seed=seed
+            truth, score=score, measures=["AUC"], interval="bootstrap", n_resamples=500, seed=seed
         )["AUC"].low
         for seed in (1, 1, 2)
     ]
@@ -260,8 +260,8 @@ def test_its_mcnemar_leaves_out_what_was_observed(
 def test_constant_answers() -> None:
     truth = np.r_[np.ones(3), np.zeros(7)].astype(int)
     ev = cal.classification(truth, probability=np.full(10, 0.4), measures=["accuracy", "log-loss"])
-    assert ev["accuracy"].default == pytest.approx(0.7)
-    assert ev["log-loss"].default == pytest.approx(-0.7 * math.log(0.7) - 0.3 * math.log(0.3))
+    assert ev["accuracy"].no_skill == pytest.approx(0.7)
+    assert ev["log-loss"].no_skill == pytest.approx(-0.7 * math.log(0.7) - 0.3 * math.log(0.3))
 
 
 # ----------------------------------------------------------------------------------------- rankers
@@ -290,7 +290,7 @@ def test_gains_at_five(labels: list[int], scores: list[float], value: float) -> 
     theirs, ev = both(np.repeat([1, 2], len(labels)), labels * 2, scores * 2)
     assert theirs.ndcg.value == pytest.approx(value, abs=5e-8)
     assert ev["NDCG@5"].value == pytest.approx(value, abs=5e-8)
-    assert ev["NDCG@5"].default == pytest.approx(theirs.default_ndcg, rel=1e-6)
+    assert ev["NDCG@5"].no_skill == pytest.approx(theirs.default_ndcg, rel=1e-6)
 
 
 def test_rankings_of_many_groups() -> None:
@@ -301,7 +301,7 @@ def test_rankings_of_many_groups() -> None:
     tied, ev = both(group, truth, generator.integers(0, 6, 500))
     assert ev["NDCG@5"].n == 40
     assert ev["NDCG@5"].value == pytest.approx(tied.ndcg.value, rel=1e-6)
-    assert ev["NDCG@5"].default == pytest.approx(tied.default_ndcg, rel=1e-6)
+    assert ev["NDCG@5"].no_skill == pytest.approx(tied.default_ndcg, rel=1e-6)
     plain, ev = both(group, truth, generator.permutation(500))
     assert ev["NDCG@5"].value == pytest.approx(plain.ndcg.value, rel=1e-6)
     assert ev["MRR@5"].value == pytest.approx(plain.mrr.value, rel=1e-6)
@@ -363,8 +363,8 @@ def test_three_classes(weight: list[float]) -> None:
     loss = -(w * np.log([0.8, 0.2, 0.9, 0.2])).sum() / w.sum()
     assert ev["log-loss"].value == pytest.approx(loss) == pytest.approx(made.loss, rel=1e-6)
     ones = w[[0, 3]].sum() / w.sum()
-    assert ev["accuracy"].default == pytest.approx(max(ones, 1 - ones))
-    assert ev["log-loss"].default == pytest.approx(stats.entropy([ones, 1 - ones]))
+    assert ev["accuracy"].no_skill == pytest.approx(max(ones, 1 - ones))
+    assert ev["log-loss"].no_skill == pytest.approx(stats.entropy([ones, 1 - ones]))
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_numbers(
     assert ev["MAE"].value == pytest.approx(mae)
     absolute = made._evaluation_proto.regression.sum_abs_error / sum(weight)
     assert absolute == pytest.approx(mae)
-    assert ev["RMSE"].default == pytest.approx(default)
+    assert ev["RMSE"].no_skill == pytest.approx(default)
 
 
 def test_squared_logarithms_of_two_rows_in_three() -> None:

@@ -52,7 +52,7 @@ R2 = Definition(
 PROVENANCE = {
     "version": "0.1.0",
     "seed": 0,
-    "resamples": 2000,
+    "n_resamples": 2000,
     "conventions": {"ties": "by document, as trec_eval", "undefined": "left out"},
     "inputs": {"qrels.txt": "sha256:9f2c1e7a", "bm25.run": "sha256:0d1b4a55"},
 }
@@ -92,7 +92,7 @@ def _mean(measure: str, system: str, x: np.ndarray, topics: int) -> Estimate:
     half = 1.96 * x.std() / np.sqrt(len(x))
     return Estimate(
         measure, x.mean(), x.mean() - half, x.mean() + half, method="bootstrap-t", n=topics,
-        of=topics + 1, unit="topics", undefined={"no_relevant": 1}, system=system,
+        n_total=topics + 1, unit="topics", undefined={"no_relevant": 1}, system=system,
     )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def _paired(
     half = 1.96 * d.std() / np.sqrt(len(d))
     return Difference(
         measure, system, baseline, d.mean(), d.mean() - half, d.mean() + half, method="bootstrap-t",
-        p=p / 2, p_adjusted=p, test="paired randomisation", effect=d.mean() / d.std(),
+        p=p / 2, p_adjusted=p, test="paired randomisation", effect_size=d.mean() / d.std(),
         wins=int((d > 0).sum()), ties=int((d == 0).sum()), losses=int((d < 0).sum()),
         n=len(d), unit="topics", higher_is_better=True,
     )  # fmt: skip
@@ -153,15 +153,15 @@ def binary(systems: tuple[str, str] = ("forest", "logistic")) -> Evaluation:
         task="classification",
         estimates=(
             Estimate("AUC", 0.912, 0.880, 0.936, method="DeLong, logit scale", system=a,
-                     default=0.5, **how),
+                     no_skill=0.5, **how),
             Estimate("AUC", 0.944, 0.920, 0.962, method="DeLong, logit scale", system=b,
-                     default=0.5, **how),
-            Estimate("Accuracy", 0.885, 0.856, 0.909, method="Wilson", system=a, default=0.627,
+                     no_skill=0.5, **how),
+            Estimate("Accuracy", 0.885, 0.856, 0.909, method="Wilson", system=a, no_skill=0.627,
                      **how),
-            Estimate("Accuracy", 0.910, 0.884, 0.931, method="Wilson", system=b, default=0.627,
+            Estimate("Accuracy", 0.910, 0.884, 0.931, method="Wilson", system=b, no_skill=0.627,
                      **how),
-            Estimate("LogLoss", 0.341, 0.300, 0.387, method="BCa", system=a, default=0.66, **how),
-            Estimate("LogLoss", 0.262, 0.221, 0.309, method="BCa", system=b, default=0.66, **how),
+            Estimate("LogLoss", 0.341, 0.300, 0.387, method="BCa", system=a, no_skill=0.66, **how),
+            Estimate("LogLoss", 0.262, 0.221, 0.309, method="BCa", system=b, no_skill=0.66, **how),
         ),
         comparison=Comparison((
             difference(measure="AUC", system=b, baseline=a, value=0.032, low=0.010, high=0.054,
@@ -185,9 +185,9 @@ def regression() -> Evaluation:
     return Evaluation(
         task="regression",
         estimates=(
-            Estimate("RMSE", 56.32, 53.01, 59.87, default=77.0, **how),
-            Estimate("R2", 0.4632, 0.3901, 0.5258, default=0.0, **how),
-            Estimate("MAE", 45.1, no_interval="fewer than 2 replicates", **how),
+            Estimate("RMSE", 56.32, 53.01, 59.87, no_skill=77.0, **how),
+            Estimate("R2", 0.4632, 0.3901, 0.5258, no_skill=0.0, **how),
+            Estimate("MAE", 45.1, interval_reason="fewer than 2 replicates", **how),
         ),
         definitions=(RMSE, R2),
         provenance=PROVENANCE,
@@ -199,8 +199,8 @@ def undefined() -> Evaluation:
     return Evaluation(
         task="classification",
         estimates=(
-            Estimate("AUC", float("nan"), n=0, of=12, undefined={"one_class": 1}),
-            Estimate("Accuracy", 1.0, n=12, of=12, no_interval="only 12 rows"),
+            Estimate("AUC", float("nan"), n=0, n_total=12, undefined={"one_class": 1}),
+            Estimate("Accuracy", 1.0, n=12, n_total=12, interval_reason="only 12 rows"),
         ),
         notes=("All rows belong to one class.",),
     )
@@ -265,7 +265,7 @@ def _of_javascript(task: str) -> Evaluation:
     true, noise = _cycled(0), random.normal(size=45)
     said = {name: _cycled(i * i) for i, name in enumerate(names[:2])}
     scores = {name: noise * (1 + i) + (true == names[0]) for i, name in enumerate(names[:2])}
-    cut: dict[str, Any] = {"slices": {names[1]: _cycled(30)}, "resamples": 100}
+    cut: dict[str, Any] = {"slices": {names[1]: _cycled(30)}, "n_resamples": 100}
     graded = {q: {d: (i + j) % 2 for j, d in enumerate(names)} for i, q in enumerate(names)}
     runs = {
         name: {
@@ -274,7 +274,7 @@ def _of_javascript(task: str) -> Evaluation:
         for i, name in enumerate(names[:4])
     }
     if task == "clustering":
-        return cal.clustering(np.c_[noise, random.normal(size=45)], said, true, resamples=100)
+        return cal.clustering(np.c_[noise, random.normal(size=45)], said, true, n_resamples=100)
     if task == "classes":
         return cal.classification(true, said, **cut)
     if task == "two classes":
@@ -286,9 +286,9 @@ def _of_javascript(task: str) -> Evaluation:
         sets = {name: [{x, y} for x, y in zip(of, true, strict=True)] for name, of in said.items()}
         return cal.multilabel([{x} for x in true], sets, **cut)
     if task == "topics":
-        return cal.retrieval(graded, runs, resamples=100)
+        return cal.retrieval(graded, runs, n_resamples=100)
     made = {f"{name}{i or ''}": noise + i for name in names for i in range(3)}
-    return cal.from_values(made, resamples=100)
+    return cal.from_values(made, n_resamples=100)
 
 
 #: What makes an evaluation of each kind with such names.

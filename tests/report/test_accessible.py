@@ -33,7 +33,7 @@ SCORES = {
     name: np.round(1 / (1 + np.exp(-(2 * SICK - 1 + RANDOM.normal(0, noise, ROWS)))), 2)
     for name, noise in (("rough", 2.0), ("fine", 1.0))
 }
-FEW: dict[str, Any] = {"resamples": 100}
+FEW: dict[str, Any] = {"n_resamples": 100}
 NUMBERS = RANDOM.normal(size=ROWS)
 CLASSES = np.arange(ROWS) % 10
 QRELS = {
@@ -59,7 +59,7 @@ def _two_classes() -> cal.Evaluation:
     )
     from dataclasses import replace
 
-    return replace(ev, cutoffs=cal.cutoffs(ev, at=[0.3, 0.6]))
+    return replace(ev, cutoffs=cal.threshold_table(ev, at=[0.3, 0.6]))
 
 
 #: A page of every verb.
@@ -224,8 +224,8 @@ def test_regions_are_those_of_rule_in_rule_out(page: Any) -> None:
     page.get_by_label("Rule out from NPV").fill("0.9")
     made = cal.rule_in_rule_out(SICK, SCORES["fine"], ppv=0.8, npv=0.9, interval="none")
     said = page.locator(".explorer > .traits").inner_text()
-    assert f"Rule in at {made.rule_in:g} and above: {100 * made.shares['in']:.1f}%" in said
-    assert f"Rule out below {made.rule_out:g}: {100 * made.shares['out']:.1f}%" in said
+    assert f"Rule in at {made.rule_in:g} and above: {100 * made.proportions['in']:.1f}%" in said
+    assert f"Rule out below {made.rule_out:g}: {100 * made.proportions['out']:.1f}%" in said
     assert page.locator(".explorer .region.in").count() == 3
 
 

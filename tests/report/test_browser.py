@@ -85,7 +85,7 @@ def test_a_tooltip_shows_names_as_text(tmp_path: Path) -> None:
 
 
 def test_the_charts_of_a_comparison_come_alive(tmp_path: Path) -> None:
-    made = cal.from_values(values(), unit="units", resamples=200).compare(margin={"m2": 0.2})
+    made = cal.from_values(values(), unit="units", n_resamples=200).compare(margin={"m2": 0.2})
     text = comparison_page(made)
     dom, log = browse(tmp_path / "page.html", text)
     figures = re.findall(r"<figure[^>]*data-chart[^>]*>", dom)

@@ -19,7 +19,7 @@ def page(systems: int, **options: object) -> list[Figure]:
         for i in range(systems)
     }
     return figures(
-        cal.classification(truth, probability=columns, resamples=200, measures=["AUC"], **options)
+        cal.classification(truth, probability=columns, n_resamples=200, measures=["AUC"], **options)
     )
 
 

@@ -79,7 +79,7 @@ def test_every_kind_of_curve_is_drawn(systems: int, threshold: float) -> None:
     truth = generator.random(150) < 0.4
     columns = {name: generator.random(150) for name in "ab"[:systems]}
     ev = cal.classification(
-        truth, probability=columns, threshold=threshold, measures=["AUC"], resamples=100
+        truth, probability=columns, threshold=threshold, measures=["AUC"], n_resamples=100
     )
     drawn = [figure for figure in figures(ev) if not figure.title.startswith("Confusion")]
     titles = {figure.title.split(":")[0] for figure in drawn}

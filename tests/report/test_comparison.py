@@ -35,7 +35,7 @@ MOST_BYTES = 1_500_000
 
 def compared(given: dict[str, Any] | None = None, **options: Any) -> Comparison:
     of = values() if given is None else given
-    return cal.from_values(of, unit="units", resamples=200).compare(**options)
+    return cal.from_values(of, unit="units", n_resamples=200).compare(**options)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_the_page_shows_every_difference_as_it_is(four: Comparison) -> None:
         digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
         cells = f"{digits(d.value)} {digits.interval(d.low, d.high)} {numbers.format_p_digits(d.p_adjusted)}"
         assert f"{d.measure} {d.system} - {d.baseline} {cells} {outcome(d).value}" in seen
-    for o in four.overall:
+    for o in four.omnibus:
         assert f"{o.friedman_f:.2f}" in seen
         assert f"{o.omega_squared:.3f}" in seen
 
@@ -148,7 +148,7 @@ def test_names_are_text(name: str) -> None:
         (difference(system=name, baseline="a", measure=name, test=name),),
         notes=(name,),
         per_unit=per_unit,
-        overall=(OmnibusTest(name, ("a", name, "c"), (0.1, 0.2, 0.3), (3.0, 2.0, 1.0), 12, "topics",
+        omnibus=(OmnibusTest(name, ("a", name, "c"), (0.1, 0.2, 0.3), (3.0, 2.0, 1.0), 12, "topics",
                          0.95, 1.0, 0.3, 2.0, (("a", name, "c"),)),),
         provenance={name: name},
     )  # fmt: skip
@@ -163,7 +163,7 @@ def test_names_are_text(name: str) -> None:
     ("systems", "measures", "units"), [(10, 5, 250), (2, 30, 250), (3, 1, 30_000), (20, 2, 40)]
 )
 def test_size(systems: int, measures: int, units: int) -> None:
-    made = cal.from_values(values(systems, measures, units), resamples=100, interval="none")
+    made = cal.from_values(values(systems, measures, units), n_resamples=100, interval="none")
     text = page(made.compare(interval="analytic", test="t"))
     assert len(text.encode()) < MOST_BYTES
 
@@ -205,17 +205,17 @@ def test_every_test_is_explained() -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 200)
     score = {s: np.clip(truth * 0.3 + rng.random(200) * 0.7, 0, 1) for s in ("a", "b", "c")}
-    rows = cal.classification(truth, probability=score, resamples=200)
+    rows = cal.classification(truth, probability=score, n_resamples=200)
     made = [
         rows.compare(test=test, margin=0.1) for test in ("auto", "bootstrap", "normal", "mid-p")
     ]
     two = {s: score[s] for s in "ab"}
     sites = cal.classification(
-        truth, score=two, resamples=200, measures="AUC", cluster=truth * 5 + np.arange(200) % 5
+        truth, score=two, n_resamples=200, measures="AUC", cluster=truth * 5 + np.arange(200) % 5
     )
-    same = cal.classification(truth, dict.fromkeys("ab", truth), resamples=200, measures="F1")
+    same = cal.classification(truth, dict.fromkeys("ab", truth), n_resamples=200, measures="F1")
     made += [sites.compare(), same.compare()]
-    units = cal.from_values(values(), unit="units", resamples=200)
+    units = cal.from_values(values(), unit="units", n_resamples=200)
     made += [units.compare(test=t, margin=0.1) for t in ("t", "wilcoxon", "sign", "randomisation")]
     made += [units.compare(adjust=a) for a in ("tukey", "bonferroni", "benjamini-hochberg")]
     made += [
@@ -240,7 +240,7 @@ def test_every_test_is_explained() -> None:
 def test_each_bootstrap_has_its_own_source() -> None:
     score = np.linspace(0.05, 0.95, 40)
     said = {"a": score, "b": score**2}
-    of_rows = cal.classification([0, 1] * 20, probability=said, measures="ECE", resamples=200)
+    of_rows = cal.classification([0, 1] * 20, probability=said, measures="ECE", n_resamples=200)
     of_units = cal.from_values(said, measure="AP")
     sources = {
         name.split(" [B]")[0].split(" (")[0]: source

@@ -25,17 +25,17 @@ def _evaluation(*names: str, **options: Any) -> cal.Evaluation:
 def test_all_names_of_one_measure_are_shown() -> None:
     ev = _evaluation("PPV", "sensitivity", "TPR", "AUC")
     assert ev.measures == ("precision", "recall", "AUC")
-    assert dict(ev.asked) == {"precision": "PPV", "recall": "sensitivity/TPR"}
+    assert dict(ev.requested_names) == {"precision": "PPV", "recall": "sensitivity/TPR"}
     assert "sensitivity/TPR" in ev.to_text()
     assert ev["new", "TPR"] == ev["new", "sensitivity"] == ev["new", "recall"]
-    assert dict(_evaluation("recall", "TPR").asked) == {"recall": "recall/TPR"}
-    assert dict(_evaluation("recall", "Recall").asked) == {}
+    assert dict(_evaluation("recall", "TPR").requested_names) == {"recall": "recall/TPR"}
+    assert dict(_evaluation("recall", "Recall").requested_names) == {}
 
 
 def test_names_of_measures_of_labels() -> None:
     said = [{"a"}, {"a", "b"}, {"b"}]
     ev = cal.multilabel(said, said, measures=["sensitivity[a]", "TPR[a]"], interval="none")
-    assert dict(ev.asked) == {"recall[a]": "sensitivity[a]/TPR[a]"}
+    assert dict(ev.requested_names) == {"recall[a]": "sensitivity[a]/TPR[a]"}
 
 
 def test_single_results_have_the_name() -> None:
@@ -53,11 +53,11 @@ def test_single_results_have_the_name() -> None:
 
 def test_requirements_have_the_name() -> None:
     ev = _evaluation("PPV", "sensitivity")
-    value, difference = cal.require(ev, ["PPV >= .9", "PPV not worse than old"])
-    assert re.match(r"new: PPV 0\.\d+ \[", value.said)
-    assert " on PPV" in difference.said
+    value, difference = cal.check_requirements(ev, ["PPV >= .9", "PPV not worse than old"])
+    assert re.match(r"new: PPV 0\.\d+ \[", value.message)
+    assert " on PPV" in difference.message
     with pytest.raises(cal.InputError, match="did you mean 'PPV'"):
-        cal.require(ev, "PPW > 0")
+        cal.check_requirements(ev, "PPW > 0")
 
 
 def test_charts_have_the_name() -> None:
@@ -70,11 +70,11 @@ def test_charts_have_the_name() -> None:
 def test_cutoffs_as_latex(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("y,s\n" + "".join(f"{y},{s}\n" for y, s in zip(TRUTH, NEW, strict=True)))
-    options = ["--truth", "y", "--score", "s", "--cutoffs", "0.35,0.65", "-m", "PPV"]
+    options = ["--truth", "y", "--score", "s", "--threshold-table", "0.35,0.65", "-m", "PPV"]
     invoke = CliRunner().invoke
     made = invoke(cli, ["classification", str(table), *options, "--format", "latex"]).stdout
     assert r"threshold & rows above & PPV \\" in made
-    own = cal.cutoffs(TRUTH, NEW, at=[0.35, 0.65], measures=["PPV"])
+    own = cal.threshold_table(TRUTH, NEW, at=[0.35, 0.65], measures=["PPV"])
     assert made == own.to_latex()
     rows = re.findall(r"^(0\.\d+) & (\d+) & (\d\.\d+) ", made, re.MULTILINE)
     assert rows == [("0.65", "24", "1.000"), ("0.35", "36", "0.83")]

@@ -334,7 +334,7 @@ import os, signal, sys
 import calipers as cal
 def page():
     score = [0.1, 0.7, 0.4, 0.2, 0.9, 0.6] * 10
-    return cal.classification([0, 1, 1, 0, 1, 0] * 10, score=score, resamples=100).to_html()
+    return cal.classification([0, 1, 1, 0, 1, 0] * 10, score=score, n_resamples=100).to_html()
 first = page()
 for _ in range(2):
     child = os.fork()

@@ -24,7 +24,7 @@ def rows(n: int = 120) -> tuple[Any, Any]:
 
 def binary(**more: Any) -> Any:
     truth, p = rows()
-    options = {"measures": ["AUC", "accuracy"], "resamples": 200, **more}
+    options = {"measures": ["AUC", "accuracy"], "n_resamples": 200, **more}
     return cal.classification(truth, probability={"forest": p, "linear": 1 - p}, **options)
 
 
@@ -144,7 +144,7 @@ def test_charts_on_the_command_line(tmp_path: Path) -> None:
     folder = tmp_path / "charts"
     arguments = ["classification", str(table), "--truth", "y", "--probability", "p", "-m", "AUC"]
     options = ["--charts", str(folder), "--chart-format", "json", "--chart-format", "svg"]
-    ran = CliRunner().invoke(cli, [*arguments, "--resamples", "200", *options])
+    ran = CliRunner().invoke(cli, [*arguments, "--n-resamples", "200", *options])
     assert ran.exit_code == 0, ran.output
     found = {path.name for path in folder.iterdir()}
     assert {"ROC.json", "ROC.svg", "calibration.svg", "confusion.json"} <= found

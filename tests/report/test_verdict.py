@@ -210,7 +210,7 @@ def test_headlines_of_evaluations() -> None:
 
 
 def test_an_estimate_says_how_it_was_made() -> None:
-    e = Estimate("AUC", 0.912, 0.880, 0.936, method="DeLong, logit scale", n=569, default=0.627)
+    e = Estimate("AUC", 0.912, 0.880, 0.936, method="DeLong, logit scale", n=569, no_skill=0.627)
     assert headlines.estimate_verdict(e) == (
         "AUC is 0.912 [0.880, 0.936] (95% DeLong, logit scale; 569 rows); "
         "best constant prediction: 0.627."
@@ -279,12 +279,12 @@ def test_slices_without_a_test_say_so_in_every_layout() -> None:
     ev = cal.classification(
         truth, probability=score, measures=["Brier", "AUC"], interval="none", **options
     )
-    assert {verdict.outcome(s.to_rest) for s in ev.slices} == {Outcome.NOT_TESTED}
+    assert {verdict.outcome(s.vs_rest) for s in ev.slices} == {Outcome.NOT_TESTED}
     for page in (str(ev), ev.to_markdown(), ev.to_html()):
         assert "not tested" in page
         assert "No slice differs significantly" not in page
     assert "No slice was tested against all other rows by" in ev.to_html()
-    assert "is not tested: " in str(ev.slices[0].to_rest)
+    assert "is not tested: " in str(ev.slices[0].vs_rest)
 
 
 def test_captions_do_not_say_of_untested_systems_that_none_differs() -> None:

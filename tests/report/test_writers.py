@@ -134,7 +134,7 @@ def test_pages_of_all_formats_have_the_same_sections() -> None:
     truth = rng.integers(0, 2, 60)
     ev = cal.classification(
         truth, probability={"a": rng.random(60), "b": rng.random(60)}, threshold=0.5,
-        slices={"site": rng.integers(0, 2, 60)}, resamples=200,
+        slices={"site": rng.integers(0, 2, 60)}, n_resamples=200,
     )  # fmt: skip
     titles = {
         "markdown": re.findall(r"^#{3} (.*)$", ev.to_markdown(), re.MULTILINE),
@@ -211,11 +211,11 @@ DOCUMENTS: dict[str, Callable[[], Any]] = {
     "retrieval": retrieval,
     "compared": lambda: retrieval().comparison,
     "slices": lambda: cal.classification(
-        ROWS % 3 == 0, ROWS % 4 < 2, slices={"site": ROWS % 2}, resamples=100
+        ROWS % 3 == 0, ROWS % 4 < 2, slices={"site": ROWS % 2}, n_resamples=100
     ),
     "plan": lambda: cal.plan("AP", sd=0.1, difference=0.02),
-    "best": lambda: cal.best_of(
-        cal.regression(ROWS * 1.0, {"a": ROWS * 1.1, "b": ROWS[::-1] * 1.0}, resamples=100),
+    "best": lambda: cal.best_system(
+        cal.regression(ROWS * 1.0, {"a": ROWS * 1.1, "b": ROWS[::-1] * 1.0}, n_resamples=100),
         measure="MAE",
     ),
 }

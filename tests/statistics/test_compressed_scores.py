@@ -62,7 +62,7 @@ def test_scores_that_carry_much_stay_alone() -> None:
     small = ScoreTable.from_rows(truth, score).compress(20)
     heavy = small.scores == 0.5
     assert heavy.sum() == 1
-    assert not small.merged[heavy][0]
+    assert not small.merged_mask[heavy][0]
     assert small.positive[heavy][0] + small.negative[heavy][0] == 2000
 
 
@@ -83,7 +83,7 @@ def test_sums_of_many_compressed_tables_keep_their_bounds_near() -> None:
     assert low <= value <= high
     assert high - low < 0.01
     assert total.positive[total.scores == 0.25] == np.count_nonzero(truth & (score == 0.25))
-    assert not total.merged[total.scores == 0.25].any()
+    assert not total.merged_mask[total.scores == 0.25].any()
 
 
 def every_order(positives: int, negatives: int) -> list[tuple[npt.NDArray[np.bool_], FloatArray]]:
@@ -116,7 +116,7 @@ def test_no_order_of_a_cell_passes_the_bounds(
     ends = {"highest": np.array([1.5]), "shift": 52, "heavy": 1.0}
     merged = ScoreTable(np.array([1.0]), *cell, *cell, sum(inside), **ends)
     both = table + merged
-    assert both.merged.sum() == 1
+    assert both.merged_mask.sum() == 1
     for name in AREAS:
         low, high = both.bounds(name)
         assert low <= min(found[name]) + 1e-12
@@ -140,7 +140,7 @@ def test_sums_of_compressed_tables_are_sound(seed: int) -> None:
     joined = small[0] + small[1] + small[2]
     other = small[2] + (small[1] + small[0])
     assert_array_equal(joined.scores, other.scores)
-    assert joined.weighted == whole.weighted
+    assert joined.has_weights == whole.has_weights
     # Cells stand apart, and every cell holds what the whole has between its ends.
     highest = joined.scores if joined.highest is None else joined.highest
     assert (highest[1:] < joined.scores[:-1]).all()
@@ -162,7 +162,7 @@ def test_thresholds_between_cells_are_exact() -> None:
     whole = ScoreTable.from_rows(truth, score)
     small = whole.compress(9)
     for threshold, counts in zip(small.thresholds, small.confusion().counts, strict=True):
-        assert_array_equal(counts, whole.at(float(threshold)).counts)
+        assert_array_equal(counts, whole.to_confusion_matrix(float(threshold)).counts)
 
 
 def test_the_order_of_rows_changes_nothing() -> None:
@@ -218,6 +218,6 @@ def test_acceleration_is_that_of_the_influence_of_rows(name: str) -> None:
     table = ScoreTable.from_rows(truth, score)
     moved = influence(measure({"AP-DG": "PR-AUC-DG"}.get(name, name), family="scores"), table)
     assert moved is not None
-    expected = acceleration(moved.of_rows(truth, score))
+    expected = acceleration(moved.row_values(truth, score))
     assert table.acceleration(name) == pytest.approx(expected, rel=1e-10)
     assert ScoreTable.from_rows(*rows(1)).acceleration(name) is None

@@ -17,7 +17,7 @@ def test_rows_are_the_truth() -> None:
     np.testing.assert_array_equal(matrix.prediction, [2, 2, 2])
     assert matrix.correct == 4
     assert matrix.total == matrix.rows == 6
-    assert not matrix.weighted
+    assert not matrix.has_weights
 
 
 def test_the_four_counts_and_their_margins() -> None:
@@ -62,7 +62,7 @@ def test_weights_all_alike_do_not_change_the_effective_size() -> None:
     codes = np.array([0, 1, 1, 1])
     matrix = ConfusionMatrix.from_codes(codes, codes, weight=np.full(4, 2.5))
     assert matrix.effective_size("positive") == pytest.approx(3)
-    assert matrix.weighted
+    assert matrix.has_weights
 
 
 def test_always_answering_one_class() -> None:

@@ -46,13 +46,13 @@ def added(rows: Rows, cuts: IntArray, order: IntArray, *, by_class: bool) -> Uni
         return reduce(
             add,
             (
-                UnitDifferences.of_rows(x, None, of if by_class else None, known=classes)
+                UnitDifferences.from_rows(x, None, of if by_class else None, known=classes)
                 for x, of in batches
             ),
         )
 
     found = look()
-    return found if found.certain else look(found)
+    return found if found.is_certain else look(found)
 
 
 @pytest.mark.parametrize("by_class", [False, True])

@@ -59,7 +59,7 @@ def test_documents_groups_and_levels() -> None:
     np.testing.assert_array_equal(ranking.judgments, [0, 1, 3, 5])
     np.testing.assert_array_equal(ranking.document, [0, 0, 2, 0, 1])
     np.testing.assert_array_equal(ranking.level, [1, 0, 3, 1, 2])
-    np.testing.assert_array_equal(ranking.place, [0, 1, 3, 1, 2])
+    np.testing.assert_array_equal(ranking.rank_index, [0, 1, 3, 1, 2])
     np.testing.assert_array_equal(ranking.relevant_of_group(), [1, 1, 2])
     np.testing.assert_array_equal(ranking.groups_with_relevant(2), [0, 2])
 
@@ -127,7 +127,7 @@ def test_each_group_by_itself_is_a_judged_ranking(seed: int) -> None:
     from calipers.data.trec import read_qrels, read_run
 
     judgments, run = random_topics(seed, 15)
-    grouped = judged(judgments, run).by_group
+    grouped = judged(judgments, run).to_group_rankings
     qrels = {f"{t} {g}": d for t, groups in judgments.items() for g, d in groups.items()}
     alone = {name: run[name.split()[0]] for name in qrels if name.split()[0] in run}
     expected = JudgedRankings(
@@ -144,10 +144,10 @@ def test_each_group_by_itself_is_a_judged_ranking(seed: int) -> None:
 def test_preferences_are_no_grades() -> None:
     halves = GroupedRankings.from_rankings([["a"]], [{"g": {"a": 0.5}}])
     with pytest.raises(ValueError, match=r"level 0\.5 is no whole number"):
-        halves.by_group  # noqa: B018
+        halves.to_group_rankings  # noqa: B018
     parts = GroupedRankings.from_rankings([["a"]], [{"g": [{"a": 1.0}, {"a": 1.0}]}])
     with pytest.raises(ValueError, match="a group has several parts"):
-        parts.by_group  # noqa: B018
+        parts.to_group_rankings  # noqa: B018
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5, 50])

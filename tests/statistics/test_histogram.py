@@ -78,7 +78,7 @@ def test_what_is_infinite_or_absent_has_no_groups() -> None:
     infinite = Histogram.from_rows(np.array([1.0, np.inf]))
     none = Histogram.from_rows(np.zeros(0))
     some = Histogram.from_rows(np.array([1.0, 2.0]))
-    assert not infinite.bounded
-    assert not (some + infinite).bounded
+    assert not infinite.is_bounded
+    assert not (some + infinite).is_bounded
     for both in (some + none, none + some):
         assert both.mean.tolist() == [1.0, 2.0]

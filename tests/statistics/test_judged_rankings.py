@@ -133,7 +133,7 @@ def test_sums_and_maxima_per_topic_with_empty_ones_between() -> None:
 
 def test_the_set_against_the_relevant_documents() -> None:
     ranking = JudgedRankings.from_rankings([[1, 0, 2], [0]], [[1], [3]])
-    matrix = ranking.confusion(rel=1, collection=100)
+    matrix = ranking.confusion(rel=1, collection_size=100)
     np.testing.assert_array_equal(matrix.tp, [2, 0])
     np.testing.assert_array_equal(matrix.fp, [1, 1])
     np.testing.assert_array_equal(matrix.fn, [1, 1])
@@ -158,7 +158,7 @@ def test_tied_counts_look_at_scores_not_ids() -> None:
     qrels = {"1": {"a": 1, "c": 0}, "2": {"x": 0, "y": 1}}
     run = {"1": {"a": 5.0, "b": 5.0, "c": 4.0}, "2": {"x": 3.0, "y": 3.0}}
     ranking = JudgedRankings(**read_run("run", run, read_qrels(qrels)).arrays)
-    above, tied = ranking.tied(ranking.hits(1))
+    above, tied = ranking.count_ties(ranking.hits(1))
     np.testing.assert_array_equal(ranking.grade, [1, 0, 1, 0])
     np.testing.assert_array_equal(above, [0, 1, 0, 0])
     np.testing.assert_array_equal(tied, [1, 0, 1, 1])
@@ -166,8 +166,8 @@ def test_tied_counts_look_at_scores_not_ids() -> None:
     full = ranking.with_unjudged()
     np.testing.assert_array_equal(full.grade, [-1, 1, 0, 1, 0])
     np.testing.assert_array_equal(full.rank, [1, 2, 3, 1, 2])
-    np.testing.assert_array_equal(ranking.rearranged(best_first=True).rank, [1, 3, 1, 2])
-    np.testing.assert_array_equal(ranking.rearranged(best_first=False).grade, [1, 0, 0, 1])
+    np.testing.assert_array_equal(ranking.reorder_ties(best_first=True).rank, [1, 3, 1, 2])
+    np.testing.assert_array_equal(ranking.reorder_ties(best_first=False).grade, [1, 0, 0, 1])
 
 
 def in_order(found: dict[str, float]) -> list[str]:
@@ -190,8 +190,8 @@ def test_condensed_is_a_run_without_unjudged_documents(seed: int) -> None:
     qrels, run = random_topics(seed, 40)
     known = {t: {d: s for d, s in run[t].items() if qrels[t].get(d, -1) >= 0} for t in run}
     expected = judged(qrels, {t: found for t, found in known.items() if found})
-    assert equal(judged(qrels, run).condensed(), expected)
-    assert equal(judged(qrels, run).condensed().condensed(), expected)
+    assert equal(judged(qrels, run).condense(), expected)
+    assert equal(judged(qrels, run).condense().condense(), expected)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -23,14 +23,14 @@ def test_lines_and_errors_are_those_of_the_rows(steep: float, weighted: bool) ->
     positive = random.random(n) < expit(-0.4 + steep * logit)
     weight = 10.0 ** random.uniform(-6, 6, n) if weighted else None
     part = random.choice(4, n, p=[0.9, 0.07, 0.02, 0.01])
-    made = LogitSums.of_parts(logit, positive, weight, part, 4)
+    made = LogitSums.from_parts(logit, positive, weight, part, 4)
     assert made is not None
     for k, sums in enumerate(leave_one_out_sums(made)):
         used = part != k
         w = np.ones(n)[used] if weight is None else weight[used]
         x, y, p = logit[used], positive[used], expit(logit[used])
         table = ScoreTable.from_rows(y, p, None if weight is None else w)
-        levels = ProbabilityLevels.of(table)
+        levels = ProbabilityLevels.from_table(table)
         for both in (True, False):
             a, b = levels.line if both else (levels.offset, 1.0)
             line = sums.fit((a + 0.05, b - 0.02 if both else 1.0), both=both)
@@ -54,7 +54,7 @@ def test_lines_and_errors_are_those_of_the_rows(steep: float, weighted: bool) ->
 
 def of(logit: FloatArray, positive: FloatArray) -> LogitSums | None:
     part = np.zeros(len(logit), np.int64)
-    made = LogitSums.of_parts(logit, positive.astype(bool), None, part, 1)
+    made = LogitSums.from_parts(logit, positive.astype(bool), None, part, 1)
     return None if made is None else made[0]
 
 
@@ -79,8 +79,8 @@ def test_rows_without_weight_are_no_rows() -> None:
     positive = np.array([True, False, True, True, False])
     part = np.zeros(5, np.int64)
     weight = np.array([0.0, 1.0, 1.0, 1.0, 1.0])
-    made = LogitSums.of_parts(logit, positive, weight, part, 1)
-    plain = LogitSums.of_parts(logit[1:], positive[1:], None, part[1:], 1)
+    made = LogitSums.from_parts(logit, positive, weight, part, 1)
+    plain = LogitSums.from_parts(logit[1:], positive[1:], None, part[1:], 1)
     assert made is not None
     assert plain is not None
     np.testing.assert_array_equal(made[0].sums, plain[0].sums)
@@ -116,8 +116,8 @@ def test_lines_of_rows_in_batches_may_be_steep(slope: float, spread: float) -> N
     positive = random.random(2000) < expit(0.3 + slope * logit)
     weight = random.integers(1, 4, 2000).astype(float)
     batches = np.array_split(np.arange(2000), 7)
-    parts = [LogitSummary.of(probability[b], positive[b], weight[b], 0.0) for b in batches]
-    whole, added = LogitSummary.of(probability, positive, weight, 0.0), parts[0]
+    parts = [LogitSummary.from_rows(probability[b], positive[b], weight[b], 0.0) for b in batches]
+    whole, added = LogitSummary.from_rows(probability, positive, weight, 0.0), parts[0]
     for part in parts[1:]:
         added = added + part
     assert (added.width, added.lowest) == (whole.width, whole.lowest)

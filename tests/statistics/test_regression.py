@@ -11,7 +11,7 @@ from calipers.statistics.regression import SortedValues, midranks, quantile
 def test_as_with_weights_of_one(rows: int, distinct: int) -> None:
     random = np.random.default_rng(rows)
     values = random.integers(0, distinct, rows) / 7 - 1
-    by_size, ones = SortedValues.of(values), np.ones(rows)
+    by_size, ones = SortedValues.from_column(values), np.ones(rows)
     for share in (0.0, 0.05, 0.25, 0.5, 0.75, 0.9, 1.0, 1 / 3):
         assert quantile(values, share) == by_size.quantile(ones, share)
     assert midranks(values).tolist() == by_size.midranks(ones).tolist()

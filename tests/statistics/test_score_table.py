@@ -33,7 +33,7 @@ def test_a_score_at_the_threshold_is_positive(seed: int, weighted: bool) -> None
             [w[truth & ~called].sum(), w[truth & called].sum()],
         ]
         np.testing.assert_allclose(steps.counts[place], expected, atol=1e-12)
-        at = table.at(float(threshold))
+        at = table.to_confusion_matrix(float(threshold))
         np.testing.assert_allclose(at.counts, expected, atol=1e-12)
         squares = [
             [(w**2)[~truth & ~called].sum(), (w**2)[~truth & called].sum()],
@@ -42,14 +42,14 @@ def test_a_score_at_the_threshold_is_positive(seed: int, weighted: bool) -> None
         np.testing.assert_allclose(at.squares, squares, atol=1e-12)
         np.testing.assert_allclose(steps.squares[place], squares, atol=1e-12)
         assert at.rows == len(truth)
-        assert at.weighted == weighted
+        assert at.has_weights == weighted
 
 
 def test_between_scores_and_beyond_them() -> None:
     table = ScoreTable.from_rows(np.array([True, False, True]), np.array([3.0, 2.0, 1.0]))
-    np.testing.assert_array_equal(table.at(2.5).counts, [[1, 0], [1, 1]])
-    np.testing.assert_array_equal(table.at(99.0).counts, [[1, 0], [2, 0]])
-    np.testing.assert_array_equal(table.at(-np.inf).counts, [[0, 1], [0, 2]])
+    np.testing.assert_array_equal(table.to_confusion_matrix(2.5).counts, [[1, 0], [1, 1]])
+    np.testing.assert_array_equal(table.to_confusion_matrix(99.0).counts, [[1, 0], [2, 0]])
+    np.testing.assert_array_equal(table.to_confusion_matrix(-np.inf).counts, [[0, 1], [0, 2]])
 
 
 def test_float32_scores_stay_as_they_are() -> None:
@@ -88,7 +88,7 @@ def test_parts_add_up_to_the_whole(weighted: bool) -> None:
         for name in ("positive", "negative", "positive_squares", "negative_squares"):
             np.testing.assert_allclose(getattr(joined, name), getattr(whole, name), rtol=1e-12)
         assert joined.rows == whole.rows
-        assert joined.weighted == weighted
+        assert joined.has_weights == weighted
 
 
 def test_a_part_with_weights_and_one_without() -> None:
@@ -98,7 +98,7 @@ def test_a_part_with_weights_and_one_without() -> None:
     )
     w = np.r_[np.ones(30), weight[30:]]
     whole = ScoreTable.from_rows(truth, score, w)
-    assert joined.weighted
+    assert joined.has_weights
     np.testing.assert_allclose(joined.positive_squares, whole.positive_squares, rtol=1e-12)
 
 

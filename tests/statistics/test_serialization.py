@@ -54,8 +54,8 @@ def some() -> dict[str, Statistic]:
         "table": ScoreTable.from_rows(truth, score),
         "weighted": ScoreTable.from_rows(truth, score, weight),
         "cells": ScoreTable.from_rows(truth, score, weight).compress(40),
-        "counts": ScoreTable.from_rows(truth, score).at(0.5),
-        "logits": LogitSummary.of(np.float64(score), truth, weight, 0.0),
+        "counts": ScoreTable.from_rows(truth, score).to_confusion_matrix(0.5),
+        "logits": LogitSummary.from_rows(np.float64(score), truth, weight, 0.0),
         "moments": Moments.from_rows(number, weight),
         "numbers": NumericMoments.from_rows(number, number + random.normal(size=500)),
         "occupied": SparseConfusionMatrix.from_codes(
@@ -108,7 +108,7 @@ def test_numbers_take_few_bytes_and_stay_what_they_are() -> None:
 def test_what_is_gathered_is_settled() -> None:
     column = np.array([True, False]), np.array([0.5, 0.25])
     gathered = ScoreBuffer((column[0],), (column[1],), None, 2)
-    same(from_bytes(to_bytes(gathered)), gathered.settled())
+    same(from_bytes(to_bytes(gathered)), gathered.finalize())
 
 
 def test_damage_shows(some: dict[str, Statistic]) -> None:

@@ -179,7 +179,7 @@ def _topic_mean_interval(
         return made.low, made.high
     number = len(topics)
     se = to_student(float(topics.std(ddof=1)) / math.sqrt(number), number - 1, level)
-    low, high = SCALES["rest"].around(value, normal_quantile(level) * se)
+    low, high = SCALES["rest"].symmetric_limits(value, normal_quantile(level) * se)
     return max(lowest, min(low, made.low)), max(high, made.high)
 
 

@@ -69,7 +69,7 @@ def parse_measures(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
     made = list[str]()
     for name in spelled_out(names if isinstance(names, str) else list(names)) or ():
         measure = name if isinstance(name, Measure) else parse(name, TASKS["retrieval"])
-        if measure.definition.on not in (JudgedRankings, SampledRankings):
+        if measure.definition.statistic not in (JudgedRankings, SampledRankings):
             raise InputError(
                 f"{measure} is of documents judged in groups or two by two; expected a measure of "
                 "one grade a document, such as nDCG@10"

@@ -88,7 +88,7 @@ def select_measures(
     """
     own = parse_measures(asked) if asked else campaign.about.measures
     usual = ESTIMATES if sampled else parse_goal(campaign.about.goal).measures
-    fits = [name for name in own if (_definition(name).on is SampledRankings) == sampled]
+    fits = [name for name in own if (_definition(name).statistic is SampledRankings) == sampled]
     rest = ", ".join(name for name in own if name not in fits)
     why = "unsampled documents would count as non-relevant" if sampled else "for samples only"
     return MeasureSelection(tuple(fits) or usual, (f"Omitted: {rest} ({why}).",) if rest else ())

@@ -452,7 +452,7 @@ def _n_topics_needed(
     if not typical > HAIR:
         return none
     # (It is as many deviations, however large: those of few topics may be larger than any truth.)
-    detectable = plan(of.measure, sd=_SMALL, n=apart.shape[1], level=of.level).detectable
+    detectable = plan(of.measure, sd=_SMALL, n=apart.shape[1], level=of.level).min_detectable
     detectable *= typical / _SMALL
     low, high = parse(of.measure, ("retrieval",)).definition.range
     if detectable > high - low:

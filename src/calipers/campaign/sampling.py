@@ -227,10 +227,10 @@ def design_errors(
     groups, _ = read_sampled_judgments(judgments)
     ranked = SampledRankings(**judge_groups("run", run, groups).arrays)
     chosen = select_measures(list(measures), (), "retrieval", {})
-    wrong = [str(m) for m in chosen if m.definition.on is not SampledRankings]
+    wrong = [str(m) for m in chosen if m.definition.statistic is not SampledRankings]
     if wrong:
         raise InputError(f"{wrong[0]} is no measure of a sample; expected {', '.join(ESTIMATORS)}")
-    if ranked.without_strata().any():
+    if ranked.nonrandom_mask().any():
         raise InputError("judgments: there are no strata, without which there is no error")
     values = np.array([measure.apply(ranked) for measure in chosen])
     variances = np.zeros(values.shape)
@@ -245,8 +245,8 @@ def design_errors(
 
 def _variances(one: SampledRankings, measures: Sequence[Any]) -> FloatArray:
     """Of one topic, by measure."""
-    share = one.drawn / one.pooled
-    counts = (share < 1) & (one.drawn > 1)
+    share = one.n_sampled / one.stratum_sizes
+    counts = (share < 1) & (one.n_sampled > 1)
     left_out = np.flatnonzero((one.level >= 0) & counts[one.group_of_judgment])
     if not len(left_out):
         return np.zeros(len(measures))
@@ -260,7 +260,7 @@ def _variances(one: SampledRankings, measures: Sequence[Any]) -> FloatArray:
     for h in np.unique(stratum):
         own = found[:, stratum == h]
         apart = np.square(own - own.mean(axis=1, keepdims=True)).sum(axis=1)
-        total += (1 - share[h]) * (one.drawn[h] - 1) / one.drawn[h] * apart
+        total += (1 - share[h]) * (one.n_sampled[h] - 1) / one.n_sampled[h] * apart
     return total
 
 
@@ -275,14 +275,14 @@ def _mean_error(
 
 
 def _cautions(s: SampledRankings) -> tuple[str, ...]:
-    partly = s.drawn < s.pooled
+    partly = s.n_sampled < s.stratum_sizes
     found = np.bincount(
         s.topic_of_judgment,
         (s.level > 0) & partly[s.group_of_judgment],
         len(s),
     )
     few = int(np.count_nonzero((found < FEW_RELEVANT) & (s.sum_of_groups(partly) > 0)))
-    alone = int(np.count_nonzero(partly & (s.drawn == 1)))
+    alone = int(np.count_nonzero(partly & (s.n_sampled == 1)))
     made = []
     if few:
         made.append(
@@ -312,12 +312,20 @@ def estimated_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, f
     )
     s = SampledRankings(retrieved=np.zeros(topics, np.int64), **groups.arrays, **nothing)
     relevant = np.bincount(s.group_of_judgment, s.level >= rel, len(s.group_names))
-    number = np.maximum(s.drawn, 1)
+    number = np.maximum(s.n_sampled, 1)
     share = relevant / number
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = s.pooled**2 * (1 - s.drawn / s.pooled) * share * (1 - share) / (number - 1)
-    spread = np.where(s.drawn == s.pooled, 0.0, np.where(s.drawn < 2, np.nan, spread))
-    total, error = s.sum_of_groups(s.pooled * share), np.sqrt(s.sum_of_groups(spread))
+        spread = (
+            s.stratum_sizes**2
+            * (1 - s.n_sampled / s.stratum_sizes)
+            * share
+            * (1 - share)
+            / (number - 1)
+        )
+    spread = np.where(
+        s.n_sampled == s.stratum_sizes, 0.0, np.where(s.n_sampled < 2, np.nan, spread)
+    )
+    total, error = s.sum_of_groups(s.stratum_sizes * share), np.sqrt(s.sum_of_groups(spread))
     return dict(zip(s.topics, zip(total.tolist(), error.tolist(), strict=True), strict=True))
 
 

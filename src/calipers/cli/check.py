@@ -34,11 +34,11 @@ OUTPUTS = ("output", "report", "junit")
     "--config", "FILE.toml", "Configuration file to read instead.", type=NamedPath(dir_okay=False)
 )
 @click.option(
-    "--summary",
+    "--github-summary",
     is_flag=True,
     help=f"Add every result to the summary of a job on GitHub: to the file that {SUMMARY} names.",
 )
-def command(names: tuple[str, ...], config: str | None, *, summary: bool) -> None:
+def command(names: tuple[str, ...], config: str | None, *, github_summary: bool) -> None:
     """Run the checks of calipers.toml, or of the table tool.calipers of pyproject.toml: all, or
     those named.
 
@@ -66,7 +66,8 @@ def command(names: tuple[str, ...], config: str | None, *, summary: bool) -> Non
     asked = {name: checks[name] for name in names or checks}
     _check_outputs(path, asked)
     codes = [
-        _run_reported(f"{path}: check {name}", of, name, summary) for name, of in asked.items()
+        _run_reported(f"{path}: check {name}", of, name, github_summary)
+        for name, of in asked.items()
     ]
     if any(codes):
         raise click.exceptions.Exit(max(codes))
@@ -84,12 +85,12 @@ def _check_outputs(path: str, checks: Mapping[str, Any]) -> None:
                 )
 
 
-def _run_reported(where: str, check: Any, name: str, summary: bool) -> int:
+def _run_reported(where: str, check: Any, name: str, github_summary: bool) -> int:
     """Runs a check, and gives its exit code; what is wrong with one does not keep the others."""
     from calipers.data.errors import InputError
 
     try:
-        return _run(where, check, name, summary=summary)
+        return _run(where, check, name, github_summary=github_summary)
     except InputError as error:
         write_stderr(f"calipers: {'' if str(error).startswith(where) else f'{where}: '}{error}")
         return EXIT_BAD_INPUT
@@ -133,7 +134,7 @@ def _error(message: str) -> InputError:
     return InputError(message)
 
 
-def _run(where: str, check: Any, name: str, *, summary: bool) -> int:
+def _run(where: str, check: Any, name: str, *, github_summary: bool) -> int:
     """Runs a check, and gives its exit code."""
     from calipers.cli.group import cli
 
@@ -146,7 +147,9 @@ def _run(where: str, check: Any, name: str, *, summary: bool) -> int:
         if group is None:
             raise _error(f"{where}: there is no command {check['command']!r}")
     given = {k: v for k, v in check.items() if k != "command"}
-    line = list(_line(where, group, {**given, **({"summary": True} if summary else {})}))
+    line = list(
+        _line(where, group, {**given, **({"github_summary": True} if github_summary else {})})
+    )
     click.echo(f"{name}\n{'=' * len(name)}\n")
     try:
         with group.make_context(f"calipers {check['command']}", line) as context:

@@ -47,7 +47,7 @@ _LARGEST = 64 << 20
 
 #: What only rows have, by what it is called where it is taken.
 _OF_ROWS = {
-    "weight": "--weight", "count": "--count", "cluster": "--cluster-by", "time": "--time",
+    "weight": "--weight", "count": "--count", "cluster": "--cluster", "time": "--time",
     "slices": "--slice", "slice_bins": "--slice-bins", "cost": "--cost", "id": "--id",
     "save_state": "--save-state", "merge": "--merge", "memory": "--memory", "master": "--master",
 }  # fmt: skip
@@ -59,7 +59,7 @@ KINDS = ("score", "probability", "predicted")
 class ClassificationCommand(TaskCommand):
     """The command of classes."""
 
-    shown = ("confusion", "cutoffs", "orientation")
+    shown = ("confusion", "threshold_table", "orientation")
     look = ("confusion", "orientation")
 
     def more_options(self) -> Option:
@@ -77,14 +77,14 @@ class ClassificationCommand(TaskCommand):
                 "NPV at that prevalence are added to the measures.",
             ),
             text_option(
-                "--cutoffs",
+                "--threshold-table",
                 "all|X,Y,…",
                 "Table of these thresholds of the scores, or of all distinct ones: the requested "
                 "measures of counts (default: sensitivity, specificity, PPV, NPV and likelihood "
                 "ratios) at each. --format csv and latex contain this table only.",
             ),
             repeatable_option(
-                "--cells",
+                "--confusion-matrix",
                 "[NAME=]COLS",
                 "Confusion matrix instead of a system: one column of counts per class, as 'n_*', "
                 "where * is the class, or ill,well. --truth is the true class of each row, or "
@@ -99,7 +99,8 @@ class ClassificationCommand(TaskCommand):
                 "column of text before that of the classes names systems.",
             ),
             click.option(
-                "--confusion",
+                "--show-confusion",
+                "confusion",
                 type=click.Choice(["counts", *NORMALISED]),
                 help="Values of the confusion matrix: counts, or proportions of the true class, "
                 "of the predicted class, or of all rows. Shows it for many classes, too.",
@@ -116,7 +117,7 @@ class ClassificationCommand(TaskCommand):
         """That what is said of the confusion matrix is about something that shows it."""
         if options["confusion"] is not None and (output.kind != "table" or output.path):
             raise click.UsageError(
-                "--confusion goes with a table on the standard output; other formats have the "
+                "--show-confusion goes with a table on the standard output; other formats have the "
                 "counts"
             )
         shown = is_page(output.kind) or (output.kind == "table" and output.path is None)
@@ -128,22 +129,25 @@ class ClassificationCommand(TaskCommand):
     def evaluation(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
         """Of systems on the rows of a table, of matrices among its columns, or of a table that is
         one; with the table of cut-offs that was asked for."""
-        own = {name: options.pop(name) for name in ("costs", "prevalence", "cutoffs", "cells")}
-        prevalence, cutoffs, measures = own["prevalence"], own["cutoffs"], options["measures"]
+        own = {
+            name: options.pop(name)
+            for name in ("costs", "prevalence", "threshold_table", "confusion_matrix")
+        }
+        prevalence, table, measures = own["prevalence"], own["threshold_table"], options["measures"]
         self.parse(options)
-        if options["truth"] is None and not own["cells"]:
+        if options["truth"] is None and not own["confusion_matrix"]:
             if options["threshold"] or own["costs"] is not None:
                 raise click.UsageError(
                     "--threshold and --costs are about --score and --probability"
                 )
             options["curves"] = output.page.wanted
             made = _evaluate_matrices(options, measures, prevalence)
-        elif options["rows"] is not None and not own["cells"]:
-            raise click.UsageError("--rows goes with --cells, or without --truth")
+        elif options["rows"] is not None and not own["confusion_matrix"]:
+            raise click.UsageError("--rows goes with --confusion-matrix, or without --truth")
         else:
             made = self._of_columns(options, output, measures, **own)
-        if cutoffs is not None:
-            made = _add_threshold_table(made, cutoffs, measures, prevalence)
+        if table is not None:
+            made = _add_threshold_table(made, table, measures, prevalence)
         return made
 
     def _of_columns(
@@ -154,14 +158,14 @@ class ClassificationCommand(TaskCommand):
         *,
         costs: str | None,
         prevalence: float | None,
-        cutoffs: str | None,
-        cells: tuple[str, ...],
+        threshold_table: str | None,
+        confusion_matrix: tuple[str, ...],
     ) -> Evaluation:
         """Of systems on the rows of a table, or of matrices among its columns."""
         table, rows = options.pop("table"), options.pop("rows")
         truth, threshold = options["truth"], options["threshold"]
-        of_rows = _row_classes(options, truth) if cells else None
-        columns = Columns.take(self.task, options, needed=not cells)
+        of_rows = _row_classes(options, truth) if confusion_matrix else None
+        columns = Columns.take(self.task, options, needed=not confusion_matrix)
         states = StateOptions.take(options)
         scored = columns.specs["score"] or columns.specs["probability"]
         if threshold and not scored:
@@ -169,7 +173,7 @@ class ClassificationCommand(TaskCommand):
         names, positive = options["labels"], options["positive"]
         _check_classes(names, positive, columns)
         others = columns.specs["probability"] or columns.specs["predicted"]
-        alone = cutoffs is not None and not threshold and not others
+        alone = threshold_table is not None and not threshold and not others
         options["labels"] = _classes(names, positive)
         options["threshold"] = _thresholds(threshold, columns, costs, prevalence)
         options["measures"] = _select_measures(measures, prevalence, alone=alone) or None
@@ -177,7 +181,10 @@ class ClassificationCommand(TaskCommand):
         def beside(there: pa.Table) -> dict[str, Any]:
             labelled = bool(truth or of_rows)
             made = {"rows": rows, **({} if of_rows is None else {"predicted": of_rows})}
-            return {**made, "confusion": _cells(cells, there, table, labelled=labelled) or None}
+            return {
+                **made,
+                "confusion": _cells(confusion_matrix, there, table, labelled=labelled) or None,
+            }
 
         return self.of_rows(
             table,
@@ -185,7 +192,7 @@ class ClassificationCommand(TaskCommand):
             states,
             options,
             output,
-            whole={"--cells": cells, "--cutoffs": cutoffs},
+            whole={"--confusion-matrix": confusion_matrix, "--threshold-table": threshold_table},
             beside=beside,
         )
 
@@ -258,16 +265,18 @@ def _add_threshold_table(
     """The evaluation with the table of cut-offs that was asked for."""
     from dataclasses import replace
 
-    from calipers.evaluate.threshold_tables import ALL, cutoffs
+    from calipers.evaluate.threshold_tables import ALL, threshold_table
 
     try:
         at: Any = text if text == ALL else [float(part) for part in text.split(",")]
     except ValueError:
-        raise click.UsageError(f"--cutoffs {text!r}: expected all, or numbers as 0.2,0.5") from None
-    made = cutoffs(
+        raise click.UsageError(
+            f"--threshold-table {text!r}: expected all, or numbers as 0.2,0.5"
+        ) from None
+    made = threshold_table(
         evaluation, at=at, measures=_count_measures(measures) or None, prevalence=prevalence
     )
-    return replace(evaluation, cutoffs=made)
+    return replace(evaluation, thresholds=made)
 
 
 def _count_measures(measures: Sequence[str]) -> list[str]:
@@ -277,7 +286,7 @@ def _count_measures(measures: Sequence[str]) -> list[str]:
     from calipers.statistics import ConfusionMatrix
 
     families, named = TASKS["classification"], (name for name in measures if name != DEFAULT)
-    return [name for name in named if parse(name, families).definition.on is ConfusionMatrix]
+    return [name for name in named if parse(name, families).definition.statistic is ConfusionMatrix]
 
 
 def _check_classes(names: Sequence[str] | None, positive: str | None, columns: Columns) -> None:
@@ -374,23 +383,28 @@ def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) 
         if not isinstance(found, dict):
             found = {part: select_columns(rows, part, where) for part in parts}
         if (name or UNNAMED) in made:
-            raise click.UsageError(f"--cells: the system {name or UNNAMED!r} is there twice")
+            raise click.UsageError(
+                f"--confusion-matrix: the system {name or UNNAMED!r} is there twice"
+            )
         made[name or UNNAMED] = {**{n: select_columns(rows, n, where) for n in label}, **found}
     return made
 
 
 def _row_classes(options: dict[str, Any], truth: str | None) -> str | None:
-    """The column that --predicted names beside --cells, the predicted class of each row, which is
-    taken out of the options; what only systems of rows have is refused."""
+    """The column that --predicted names beside --confusion-matrix, the predicted class of each row,
+    which is taken out of the options; what only systems of rows have is refused."""
     for name in ("score", "probability", "count"):
         if options[name]:
-            raise click.UsageError(f"--cells says what is predicted, and how often: no --{name}")
+            raise click.UsageError(
+                f"--confusion-matrix says what is predicted, and how often: no --{name}"
+            )
     predicted, options["predicted"] = options["predicted"], ()
     if not predicted:
         return None
     if truth is not None or len(predicted) > 1:
         raise click.UsageError(
-            "--cells says what is predicted, and how often: no --predicted, but as the predicted "
+            "--confusion-matrix says what is predicted, and how often: no --predicted, but as the "
+            "predicted "
             "class of each row, in place of --truth"
         )
     return str(predicted[0])

@@ -49,7 +49,7 @@ class Columns:
     @classmethod
     def take(cls, task: Task, options: dict[str, Any], *, needed: bool = True) -> Columns:
         """Take them out of a command's options."""
-        given = {c.role: options.pop(c.role) for c in task.columns if not c.file}
+        given = {c.role: options.pop(c.role) for c in task.columns if not c.is_file}
         specs = {
             role: of if isinstance(of, tuple) else () if of is None else (of,)
             for role, of in given.items()
@@ -58,7 +58,7 @@ class Columns:
         if needed and kinds and not any(specs[column.role] for column in kinds):
             told = ", ".join(column.option for column in kinds)
             raise click.UsageError(f"give at least one of {told}")
-        apart = [column.option for column in kinds if column.apart and specs[column.role]]
+        apart = [column.option for column in kinds if column.is_separate and specs[column.role]]
         if len(apart) > 1:
             raise click.UsageError(f"{' and '.join(apart)} are evaluated apart: give either")
         by, tables = options.pop("id", None), dict(options.pop("tables", ()))
@@ -83,7 +83,7 @@ class Columns:
         """Whether a column may be text that lists labels, rather than a column for each label."""
         from calipers.data.columns import match_prefix
 
-        specs = [spec for c in self.task.columns if c.lists for spec in self.specs[c.role]]
+        specs = [spec for c in self.task.columns if c.has_lists for spec in self.specs[c.role]]
         texts = [spec if spec in names else spec.rpartition("=")[2] for spec in specs]
         return bool(self.tables) or not all(match_prefix(text, names) for text in texts)
 

@@ -140,7 +140,7 @@ def command() -> None:
 def make_compare_command(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose systems are compared."""
     own, evaluate = evaluation_options(name)
-    of_splits = [*SPLITS, *DESIGN] if TASKS[name].of_splits else []
+    of_splits = [*SPLITS, *DESIGN] if TASKS[name].has_splits else []
 
     def callback(**options: Any) -> None:
         out = pop_output(options)
@@ -210,7 +210,7 @@ def taken_interval(options: dict[str, Any]) -> str | None:
     from calipers.evaluation.options import make_settings
 
     asked: str = options["interval"]
-    make_settings(asked, options["level"], options["resamples"], options["seed"])
+    make_settings(asked, options["level"], options["n_resamples"], options["seed"])
     options["interval"] = "none"
     return None if "none" in asked.lower() else asked
 

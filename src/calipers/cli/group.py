@@ -59,8 +59,8 @@ def cli() -> None:
       calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --report out.html
 
     Results go to stdout, messages to stderr. Exit codes: 0 success, 1 a requirement was not met (or
-    learn check found a problem), 2 usage error, 3 invalid input or unwritable output, 70 internal
-    error (please report it), 71 out of memory, 130 interrupted.
+    learn check-split found a problem), 2 usage error, 3 invalid input or unwritable output, 70
+    internal error (please report it), 71 out of memory, 130 interrupted.
     """
 
 

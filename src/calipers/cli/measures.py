@@ -86,7 +86,7 @@ def _row(measure: Measure, task: str | None) -> dict[str, Any]:
     low, high = (end if math.isfinite(end) else None for end in d.range)
     return {
         "measure": str(measure), "task": task, "title": d.title.rstrip(":"),
-        "statistic": d.on.__name__, "low": low, "high": high,
+        "statistic": d.statistic.__name__, "low": low, "high": high,
         "higher_is_better": d.higher_is_better, "aliases": list(d.aliases),
         "description": d.description, "reference": d.reference,
     }  # fmt: skip
@@ -112,11 +112,11 @@ def _select_measures(
 
     every = list(definitions())
     _check_known("--task", task, TASKS)
-    _check_known("--statistic", statistic, {d.on.__name__ for d in every})
+    _check_known("--statistic", statistic, {d.statistic.__name__ for d in every})
     chosen = [
         d
         for d in every
-        if statistic in (None, d.on.__name__) and all(_is_match(d, word) for word in words)
+        if statistic in (None, d.statistic.__name__) and all(_is_match(d, word) for word in words)
     ]
     tasks = {
         each: [d for family in families for d in chosen if d.family == family]
@@ -192,7 +192,7 @@ def _facts(measure: Measure) -> Iterator[tuple[str, str]]:
     d = measure.definition
     better = {True: "higher is better", False: "lower is better", None: "neither"}
     yield "range", f"{d.range[0]:g} to {d.range[1]:g}, {better[d.higher_is_better]}"
-    yield "statistic", d.on.__name__
+    yield "statistic", d.statistic.__name__
     found = {
         "parameters": ", ".join(f"{k}={v!r}" for k, v in measure.values),
         "undefined": "; ".join(f"{r}: {why}" for r, why in d.reasons.items()),

@@ -75,7 +75,7 @@ def flag_option(flags: str, text: str) -> Option:
 
 def column_option(column: Column) -> Option:
     """The option, or the argument, that names a column which is declared."""
-    if column.file:
+    if column.is_file:
         nargs = -1 if column.many else 1
         return click.argument(column.role, nargs=nargs, required=column.required, type=InputFile())
     return click.option(

@@ -210,9 +210,9 @@ def write(
     """The result in one format, to a file or to stdout, and as a page if that was asked; ``look``
     is for pages."""
     page.write(result, **look)
-    cutoffs = getattr(result, "cutoffs", None)
-    if cutoffs is not None and (kind == "csv" or (kind not in DATA and is_for_papers(kind))):
-        write_result(cutoffs, kind, output)  # which stands alone
+    thresholds = getattr(result, "thresholds", None)
+    if thresholds is not None and (kind == "csv" or (kind not in DATA and is_for_papers(kind))):
+        write_result(thresholds, kind, output)  # which stands alone
     elif kind == "csv" and layout is not None:
         write_output(result.to_csv(layout=layout), output)
     else:

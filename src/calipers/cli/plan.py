@@ -74,7 +74,7 @@ NUMBERS = added_parameters(
             "S",
             "Standard deviation over units; for a difference, that of the paired differences.",
         ),
-        number_option("--positives-share", "P", "Proportion of positive rows."),
+        number_option("--prevalence", "P", "Proportion of positive rows."),
         number_option(
             "--discordant",
             "P",
@@ -138,8 +138,8 @@ def command() -> None:
     \b
     Examples:
       calipers plan nDCG@10 --sd 0.1 --difference 0.02
-      calipers plan recall --value 0.9 --half-width 0.03 --positives-share 0.1
-      calipers plan AUC --value 0.8 --positives-share 0.1 -n 2000
+      calipers plan recall --value 0.9 --half-width 0.03 --prevalence 0.1
+      calipers plan AUC --value 0.8 --prevalence 0.1 -n 2000
       calipers plan retrieval qrels.txt bm25.run dense.run -m nDCG@10 --difference 0.02
       calipers plan classification scan.csv --truth y --score s -m AUC --half-width 0.02
     """
@@ -168,7 +168,7 @@ def _make_pilot_command(name: str) -> click.Command:
     def callback(**options: Any) -> None:
         kind, path = format_and_file(options, DATA, "a plan")
         goals = {key: options.pop(key) for key in of_goals}
-        system = options.pop("of")
+        system = options.pop("target")
         if not options["measures"]:
             raise click.UsageError("give a measure to plan for: -m nDCG@10, say")
 
@@ -180,7 +180,7 @@ def _make_pilot_command(name: str) -> click.Command:
                 "system": system,
                 "baseline": options["baseline"],
                 "level": options["level"],
-                "resamples": options["resamples"],
+                "n_resamples": options["n_resamples"],
                 "seed": options["seed"],
             }
             _write_plans([plan(m, evaluation, **goals, **shared) for m in names], kind, path)
@@ -190,7 +190,9 @@ def _make_pilot_command(name: str) -> click.Command:
 
     of_goals = [str(p.name) for p in GOALS if p.name not in ("format_", "output")]
     of = click.Option(
-        ["--of"], metavar="NAME", help="System to plan for, if there are several; see --baseline."
+        ["--target"],
+        metavar="NAME",
+        help="System to plan for, if there are several; see --baseline.",
     )
     return Command(
         name,
@@ -203,7 +205,9 @@ def _make_pilot_command(name: str) -> click.Command:
 
 def _write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
     """The plans, once what was asked for says something about them."""
-    if all(math.isnan(row.power) and math.isnan(row.detectable) for p in plans for row in p.table):
+    if all(
+        math.isnan(row.power) and math.isnan(row.min_detectable) for p in plans for row in p.table
+    ):
         for name in filter(is_given, ("power", "test")):
             raise click.UsageError(
                 f"--{name}: nothing is tested where an interval of one system's value is planned"

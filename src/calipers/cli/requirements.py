@@ -36,7 +36,7 @@ gate_options = combine_options(
         type=OutputFile(),
     ),
     click.option(
-        "--summary",
+        "--github-summary",
         is_flag=True,
         help="Add the result, and the outcome of each --require, to the summary of a job on "
         f"GitHub: to the file that {SUMMARY} names.",
@@ -58,11 +58,12 @@ class RequirementOptions:
         """Take it out of a command's options; rules are read before any data are."""
         rules, junit = options.pop("requirements"), options.pop("junit")
         summary = None
-        if options.pop("summary"):
+        if options.pop("github_summary"):
             summary = os.environ.get(SUMMARY)
             if not summary:
                 raise click.UsageError(
-                    f"--summary adds to the file that {SUMMARY} names, which is not set here; "
+                    f"--github-summary adds to the file that {SUMMARY} names, which is not set "
+                    "here; "
                     "-o FILE.md writes Markdown anywhere"
                 )
         if rules:
@@ -83,12 +84,12 @@ class RequirementOptions:
         if not self.rules:
             return ()
         from calipers.data.errors import InputError
-        from calipers.evaluate.requirements import require
+        from calipers.evaluate.requirements import check_requirements
         from calipers.evaluation.stored_predictions import resolve_baseline_name
 
         try:
             baseline = resolve_baseline_name(evaluation, self.baseline)
-            return require(evaluation, self.rules, baseline=baseline)
+            return check_requirements(evaluation, self.rules, baseline=baseline)
         except InputError as error:
             raise click.UsageError(f"--require {error}") from None
 
@@ -101,12 +102,12 @@ class RequirementOptions:
                 file.write(markdown(rulings) + evaluation.to_markdown().rstrip() + "\n")
         for ruling in rulings:
             write_stderr(str(ruling))
-            if not ruling.met and os.environ.get(ON_GITHUB) == "true":
+            if not ruling.passed and os.environ.get(ON_GITHUB) == "true":
                 write_stderr(
                     "::error "
-                    f"title={_escape_command(ruling.rule, ':,')}::{_escape_command(ruling.said)}"
+                    f"title={_escape_command(ruling.rule, ':,')}::{_escape_command(ruling.message)}"
                 )
-        if not all(ruling.met for ruling in rulings):
+        if not all(ruling.passed for ruling in rulings):
             raise click.exceptions.Exit(EXIT_UNMET)
 
 
@@ -119,18 +120,18 @@ def _escape_command(text: str, more: str = "") -> str:
 
 def junit(name: str, rulings: Sequence[RequirementResult]) -> str:
     """The outcome as the XML of JUnit, a test case for each rule and system."""
-    failures = sum(not ruling.met for ruling in rulings)
+    failures = sum(not ruling.passed for ruling in rulings)
     counts = {"tests": str(len(rulings)), "failures": str(failures), "errors": "0"}
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", {"name": f"calipers {name}", **counts})
     for ruling in rulings:
         names = {"classname": f"calipers.{name}.{ruling.system}", "name": ruling.rule}
         case = ET.SubElement(suite, "testcase", {k: _printable_text(v) for k, v in names.items()})
-        if not ruling.met:
+        if not ruling.passed:
             failure = ET.SubElement(case, "failure", {"message": "not met"})
-            failure.text = _printable_text(ruling.said)
+            failure.text = _printable_text(ruling.message)
         else:
-            ET.SubElement(case, "system-out").text = _printable_text(ruling.said)
+            ET.SubElement(case, "system-out").text = _printable_text(ruling.message)
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True)
 
@@ -148,6 +149,8 @@ def markdown(rulings: Sequence[RequirementResult]) -> str:
 
     if not rulings:
         return ""
-    rows = (("✅ pass" if r.met else "❌ fail", escape(r.rule), escape(r.said)) for r in rulings)
+    rows = (
+        ("✅ pass" if r.passed else "❌ fail", escape(r.rule), escape(r.message)) for r in rulings
+    )
     lines = ["| | Requirement | |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
     return "\n".join(lines) + "\n\n"

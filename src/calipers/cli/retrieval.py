@@ -39,19 +39,22 @@ class RetrievalCommand(TaskCommand):
                 "the lines of trec_eval have no place for a system; give one run, or "
                 "--per-topic-dir for a file each"
             )
-        if not options["incomplete"] and (options["unfound"], options["max_grade"]) != (None, None):
-            raise click.UsageError("--unfound and --max-grade go with --incomplete")
+        if not options["judgment_bounds"] and (
+            options["max_unretrieved"],
+            options["max_grade"],
+        ) != (None, None):
+            raise click.UsageError("--max-unretrieved and --max-grade go with --judgment-bounds")
         if options["topic_curves"] and not output.page.wanted:
             raise click.UsageError("--topic-curves goes with --report, --open or --charts")
         named = any(options[of] for of in ("weight", "count", "cluster", "time", "slices"))
         if options["topic_table"] and not (named or options["cost"]):
             raise click.UsageError(
-                "--topic-table is there for --weight, --count, --cluster-by, --time, --slice or "
+                "--topic-table is there for --weight, --count, --cluster, --time, --slice or "
                 "--cost; none of them is given"
             )
         if named and not options["topic_table"]:
             raise click.UsageError(
-                "--weight, --count, --cluster-by, --time and --slice name columns of "
+                "--weight, --count, --cluster, --time and --slice name columns of "
                 "--topic-table: give it, too"
             )
 
@@ -59,8 +62,8 @@ class RetrievalCommand(TaskCommand):
         """Of the runs."""
         from calipers.evaluate.retrieval import retrieval
 
-        if options["unfound"] is None:
-            del options["unfound"]
+        if options["max_unretrieved"] is None:
+            del options["max_unretrieved"]
         self.parse(options)
         options["cost"] = read_costs(options["cost"], str)
         options["slices"] = list(options["slices"]) or None

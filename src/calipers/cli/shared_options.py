@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from calipers.results import Evaluation
 
 interval_options = shared_options("level", "interval")
-inference_options = shared_options("level", "interval", "resamples", "seed")
+inference_options = shared_options("level", "interval", "n_resamples", "seed")
 #: What is measured and how sure the numbers are.
 measure_options = combine_options(
     shared_options("measures", "baseline", "primary"), inference_options
@@ -35,7 +35,7 @@ measure_options = combine_options(
 def output_options(command: Command, data: Sequence[str] = DATA) -> Command:
     """Options of what becomes of the result."""
     keep = click.option(
-        "--keep",
+        "--keep-predictions",
         is_flag=True,
         help="Include the predictions of every row (or the confusion matrix) in FILE.json of -o, "
         "so that it can serve as --baseline of later evaluations. Rankings are always included.",
@@ -65,9 +65,9 @@ class OutputOptions:
         what = "the values per topic" if units else "this result"
         kind, path = format_and_file(options, UNIT_DATA if units else DATA, what)
         layout = pop_layout(options, kind, units=units)
-        then, keep = options.pop("then", None), options.pop("keep")
+        then, keep = options.pop("then", None), options.pop("keep_predictions")
         if keep and (kind != "json" or units):
-            raise click.UsageError("--keep goes with -o FILE.json or --format json")
+            raise click.UsageError("--keep-predictions goes with -o FILE.json or --format json")
         gate = RequirementOptions.take(options)
         return cls(kind, path, ReportOptions.take(options), gate, units, layout, keep, then)
 
@@ -82,9 +82,9 @@ class OutputOptions:
             write_units(evaluation, self.kind, self.path, self.page)
         else:
             if self.kind == "json":
-                from calipers.evaluation.stored_predictions import is_storable, keep
+                from calipers.evaluation.stored_predictions import is_storable, keep_predictions
 
                 to_file = self.path is not None and is_storable(evaluation)
-                evaluation = keep(evaluation) if self.keep or to_file else evaluation
+                evaluation = keep_predictions(evaluation) if self.keep or to_file else evaluation
             write(evaluation, self.kind, self.path, self.page, self.layout, **look)
         self.gate.close(evaluation, rulings)

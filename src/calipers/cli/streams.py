@@ -178,7 +178,7 @@ def table_engine(table: str, options: dict[str, Any]) -> Engine:
     if engine in _ELSEWHERE:
         allow_pandas()
     if engine == "spark":
-        return spark.SparkEngine.of(table, get_session(master))
+        return spark.SparkEngine.from_source(table, get_session(master))
     if engine == "dask":
         dask.connect(master)
     # A file behind it is read from where it stands, and has no extension.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: The shared options in the order of the help: before those of engines, and after them.
 _FIRST, _LAST = (
     ("slice_bins", "cost"),
-    ("measures", "baseline", "compare", "primary", "level", "interval", "resamples", "seed"),
+    ("measures", "baseline", "compare", "primary", "level", "interval", "n_resamples", "seed"),
 )
 
 
@@ -134,7 +134,7 @@ class TaskCommand(Command):
         of_output = {str(p.name) for p in added_parameters(output_options)}
         of_output |= {"slices", "save_state", "merge", "no_compare", *self.shown, *without}
         of_output |= {_name(switch) for switch in (task.below, f"per-{task.per_unit}")}
-        of_output |= {a.name for a in (*task.arguments, *OPTIONS.values()) if a.shown}
+        of_output |= {a.name for a in (*task.arguments, *OPTIONS.values()) if a.is_shown}
         left_out = [p for p in self.params if p.name in of_output]
         not_given = click.Command(task.name, params=left_out).make_context(task.name, []).params
         own = [p for p in self.params if p.name not in of_output]
@@ -273,7 +273,7 @@ class TaskCommand(Command):
             return table.rows
         from calipers.data.multilabel import empty_as_no_labels
 
-        specs = [spec for c in self.task.columns if c.lists for spec in columns.specs[c.role]]
+        specs = [spec for c in self.task.columns if c.has_lists for spec in columns.specs[c.role]]
         named = [
             spec if spec in table.rows.column_names else spec.rpartition("=")[2] for spec in specs
         ]

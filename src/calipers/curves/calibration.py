@@ -47,7 +47,7 @@ def calibration_curve(scored: ScoreData) -> Curve:
     would lie, at each probability and as a whole.
     """
     levels, first = scored.levels, scored.levels.isotonic
-    blocks = levels.gathered(first)
+    blocks = levels.merge_levels(first)
     last = np.append(first[1:], len(levels)) - 1
     x = np.column_stack([levels.probability[first], levels.probability[last]]).ravel()
     # A block of one level is one point.
@@ -70,7 +70,7 @@ def binned_calibration_curve(
     levels = scored.levels
     equal_width = binning == "equal-width"
     first = levels.equal_width(bins) if equal_width else levels.equal_mass(bins)
-    binned = levels.gathered(first)
+    binned = levels.merge_levels(first)
     size = _row_size(scored.table)
     limits = [
         proportions.wilson(float(share), float(total) / size, scored.settings.level)
@@ -113,7 +113,7 @@ def _probability_curve(scored: ScoreData, kind: str, **parts: Any) -> Curve:
     shared = {
         "cut": float("nan"),
         "chance": ((0.0, 0.0), (1.0, 1.0)),
-        "at": "weight" if scored.table.weighted else "rows",
+        "at": "weight" if scored.table.has_weights else "rows",
     }
     labels = "Predicted probability", "Share of positives"
     return make_score_curve(scored, kind, labels, **{**shared, **parts})
@@ -158,7 +158,7 @@ def calibrated_fits(
     from calipers import _core
 
     if len(levels) > _MOST_LEVELS:
-        levels = levels.gathered(levels.equal_mass(_MOST_LEVELS))
+        levels = levels.merge_levels(levels.equal_mass(_MOST_LEVELS))
     random = np.random.Generator(np.random.Philox(settings.seed))
     rows = levels.total / row_size
     expected = np.concatenate([rows * levels.probability, rows * (1 - levels.probability)])
@@ -166,10 +166,10 @@ def calibrated_fits(
     parts = [
         _core.isotonic_fits(
             levels.probability,
-            random.poisson(expected, (min(step, settings.resamples - start), len(expected))),
+            random.poisson(expected, (min(step, settings.n_resamples - start), len(expected))),
             grid,
         )
-        for start in range(0, settings.resamples, step)
+        for start in range(0, settings.n_resamples, step)
     ]
     return np.concatenate(parts)
 
@@ -288,7 +288,7 @@ def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
         for c in binned
         for i in range(len(c.x))
     )  # fmt: skip
-    at = binned[0].at if binned else "rows"
+    at = binned[0].parameter if binned else "rows"
     return ("system", "mean probability", "share of positives", "low", "high", at), rows
 
 

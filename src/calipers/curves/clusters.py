@@ -81,7 +81,7 @@ def _drawn_clusters(system: Clustering) -> tuple[list[int], int]:
 def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
     """Those of the points of each cluster by size, the largest first; of many points the means of
     as many side by side. ``x`` numbers the points through all clusters."""
-    of = system.over(measure)
+    of = system.sample_for(measure)
     values = of.values
     if not np.isfinite(values).all():
         return []
@@ -484,7 +484,7 @@ def _line(measure: str, stem: str, own: Sequence[Estimate], number: Mapping[str,
     y, low, high = (np.array([getattr(e, n) for e in own]) for n in ("value", "low", "high"))
     return Curve(
         stem, "by number of clusters", "Clusters", measure, x, y, none, x, low, high,
-        own[0].level, own[0].method, at="",
+        own[0].level, own[0].method, parameter="",
     )  # fmt: skip
 
 

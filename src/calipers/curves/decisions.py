@@ -109,7 +109,10 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
     bottom = -scored.prevalence / 4
     cut, marked = scored.threshold, None
     if cut is not None and 0 <= cut < 1:
-        marked = cut, float(net_benefit(scored.table.at(cut), odds=cut / (1 - cut)))
+        marked = (
+            cut,
+            float(net_benefit(scored.table.to_confusion_matrix(cut), odds=cut / (1 - cut))),
+        )
 
     def drawn() -> FloatArray:
         return scored.counted.net_benefit(scored.places(ODDS_GRID), ODDS_GRID)

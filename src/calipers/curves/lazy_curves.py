@@ -101,7 +101,7 @@ class CurvesWithoutBands(LazyCurves):
         nothing = np.zeros(0)
         return replace(
             self.of.finished(curve), band_x=nothing, low=nothing, high=nothing, method="none",
-            wide_low=nothing, wide_high=nothing, wide_method="none",
+            simultaneous_low=nothing, simultaneous_high=nothing, simultaneous_method="none",
         )  # fmt: skip
 
 

@@ -79,13 +79,13 @@ def conditional_coverage_curve(
     x = system.truth
     if GIVEN[kind] == "Prediction":
         try:
-            x = system.said.at(0.5)
+            x = system.quantile_rows.quantile(0.5)
         except NoLevelError:
-            x = np.mean(system.said.ends(share), axis=0)
+            x = np.mean(system.quantile_rows.interval_limits(share), axis=0)
     w = np.ones(len(x)) if system.weight is None else system.weight
     parts = equal_weight_bins(x, w, BINS)
     middle = [float(np.average(x[rows], weights=w[rows])) for rows in parts]
-    made = [_value(system.taken(rows), f"interval-coverage@{share!r}") for rows in parts]
+    made = [_value(system.take_rows(rows), f"interval-coverage@{share!r}") for rows in parts]
     line = {f"{100 * share:.4g}%": [[end, share] for end in (middle[0], middle[-1])]}
     return _curve(
         system, kind, middle, made, (GIVEN[kind], "Coverage"), references=line, series=series
@@ -94,7 +94,7 @@ def conditional_coverage_curve(
 
 def _value(system: QuantileOutput, measure: str) -> tuple[float, Interval]:
     """A share of rows, with the interval that it has in tables."""
-    reading = system.reading(parse(measure, ("quantiles",)))
+    reading = system.point_estimate(parse(measure, ("quantiles",)))
     return reading.value, policy.interval(reading)
 
 

@@ -121,7 +121,7 @@ class CutoffCurves(MeanCurves):
                     y=self._means(columns),
                     threshold=x,
                     level=self.settings.level,
-                    at="",
+                    parameter="",
                     references={"equal scores": np.column_stack([x, constant]).tolist()},
                     **self._band(x, measures, columns),
                 )
@@ -149,7 +149,7 @@ class RankCurves(MeanCurves):
     judged_only: bool
     #: The topics that have curves of their own, and the size of the collection, if it is known.
     topics: tuple[str, ...] = ()
-    collection: int | None = None
+    collection_size: int | None = None
 
     def _counting(self, ranking: JudgedRankings) -> JudgedRankings:
         """The topics that count."""
@@ -158,7 +158,7 @@ class RankCurves(MeanCurves):
     @cached_property
     def rankings(self) -> dict[str, JudgedRankings]:
         """The rankings that the curves are of."""
-        return {n: r.condensed() if self.judged_only else r for n, r in self.whole.items()}
+        return {n: r.condense() if self.judged_only else r for n, r in self.whole.items()}
 
     @cached_property
     def _made(self) -> tuple[Curve, ...]:
@@ -169,7 +169,7 @@ class RankCurves(MeanCurves):
                 self.rankings,
                 self.topics,
                 rel=self.rel,
-                collection=self.collection,
+                collection_size=self.collection_size,
                 level=self.settings.level,
             ),
         )
@@ -181,7 +181,7 @@ class RankCurves(MeanCurves):
     def kinds(self) -> list[str]:
         """The kind of each, known before they are computed."""
         of_topics = [
-            OF_TOPICS[kind] for kind in available_kinds(self.collection) for _ in self.topics
+            OF_TOPICS[kind] for kind in available_kinds(self.collection_size) for _ in self.topics
         ]
         return [kind for kind in (*MEANS.values(), *of_topics) for _ in self.whole]
 
@@ -193,7 +193,7 @@ class RankCurves(MeanCurves):
             points = RECALLS if at == "recalls" else self._ranks()
         return tuple(self._averaged(system, at, interpolated, points) for system in self.rankings)
 
-    def of_topic(self, topic: str, kind: str, collection: int | None) -> tuple[Curve, ...]:
+    def of_topic(self, topic: str, kind: str, collection_size: int | None) -> tuple[Curve, ...]:
         """The curve of each run on one topic."""
         return tuple(
             topic_curve(
@@ -202,7 +202,7 @@ class RankCurves(MeanCurves):
                 topic,
                 kind,
                 rel=self.rel,
-                collection=collection,
+                collection_size=collection_size,
                 level=self.settings.level,
             )
             for system, ranking in self.rankings.items()
@@ -274,7 +274,7 @@ def select_topics(
     asked: str | Sequence[str],
     rankings: Mapping[str, JudgedRankings],
     rel: int,
-    collection: int | None,
+    collection_size: int | None,
 ) -> tuple[str, ...]:
     """The topics that get curves of their own: those named, or "all" that can have some."""
     if asked == "all":
@@ -287,7 +287,7 @@ def select_topics(
         topics = tuple(
             dict.fromkeys(topic for name in named for topic in _split_topics(name, known))
         )
-    _check(topics, rankings, rel, collection)
+    _check(topics, rankings, rel, collection_size)
     return topics
 
 
@@ -297,7 +297,10 @@ def _split_topics(name: str, known: Collection[str]) -> list[str]:
 
 
 def _check(
-    topics: Sequence[str], rankings: Mapping[str, JudgedRankings], rel: int, collection: int | None
+    topics: Sequence[str],
+    rankings: Mapping[str, JudgedRankings],
+    rel: int,
+    collection_size: int | None,
 ) -> None:
     """That each of these topics has curves."""
     for name, ranking in rankings.items():
@@ -305,8 +308,8 @@ def _check(
             one = _select_topic(ranking, topic)
             if not one.relevant(rel)[0]:
                 raise InputError(f"topic {topic!r} has no relevant document")
-            if collection is not None:
-                _fallouts(one, topic, rel, collection, name)
+            if collection_size is not None:
+                _fallouts(one, topic, rel, collection_size, name)
 
 
 def topic_curve(
@@ -316,20 +319,20 @@ def topic_curve(
     kind: str,
     *,
     rel: int,
-    collection: int | None,
+    collection_size: int | None,
     level: float,
 ) -> Curve:
     """The curve of a run on a topic; ``kind`` is a key of :data:`OF_TOPICS`."""
-    _check([topic], {system: ranking}, rel, collection if kind == "ROC" else None)
+    _check([topic], {system: ranking}, rel, collection_size if kind == "ROC" else None)
     one = _select_topic(ranking, topic)
     ranks = np.arange(1, int(one.retrieved[0]) + 1)
     recall = _values_by_rank(one, "R", ranks, rel=rel)
     labels = ("Recall", "Precision")
     if kind == "ROC":
-        assert collection is not None
-        x = np.concatenate([[0.0], _fallouts(one, topic, rel, collection, system), [1.0]])
+        assert collection_size is not None
+        x = np.concatenate([[0.0], _fallouts(one, topic, rel, collection_size, system), [1.0]])
         y = np.concatenate([[0.0], recall, [1.0]])
-        at, labels = np.array([0, *ranks, collection], np.float64), ("Fall-out", "Recall")
+        at, labels = np.array([0, *ranks, collection_size], np.float64), ("Fall-out", "Recall")
     elif kind == "PR":
         x, y, at = recall, _values_by_rank(one, "P", ranks, rel=rel), ranks.astype(np.float64)
     else:
@@ -346,7 +349,7 @@ def topic_curve(
         y=y,
         threshold=at,
         level=level,
-        at="rank",
+        parameter="rank",
         series=topic,
         shape="step" if kind == "interpolated PR" else "line",
         **empty_band(),
@@ -358,21 +361,27 @@ def topic_curves(
     topics: Sequence[str],
     *,
     rel: int,
-    collection: int | None,
+    collection_size: int | None,
     level: float,
 ) -> Iterator[Curve]:
     """All kinds of curves of these topics, ROC where the size of the collection is known."""
-    for kind in available_kinds(collection):
+    for kind in available_kinds(collection_size):
         for topic in topics:
             for system, ranking in rankings.items():
                 yield topic_curve(
-                    system, ranking, topic, kind, rel=rel, collection=collection, level=level
+                    system,
+                    ranking,
+                    topic,
+                    kind,
+                    rel=rel,
+                    collection_size=collection_size,
+                    level=level,
                 )
 
 
-def available_kinds(collection: int | None) -> list[str]:
+def available_kinds(collection_size: int | None) -> list[str]:
     """The kinds that can be drawn."""
-    return [kind for kind in OF_TOPICS if kind != "ROC" or collection is not None]
+    return [kind for kind in OF_TOPICS if kind != "ROC" or collection_size is not None]
 
 
 def _select_topic(ranking: JudgedRankings, topic: str) -> JudgedRankings:
@@ -391,14 +400,15 @@ def _values_by_rank(
 
 
 def _fallouts(
-    ranking: JudgedRankings, topic: str, rel: int, collection: int, system: str
+    ranking: JudgedRankings, topic: str, rel: int, collection_size: int, system: str
 ) -> FloatArray:
     """The fall-out at each rank."""
     ranks = range(1, int(ranking.retrieved[0]) + 1)
-    made = _values_by_rank(ranking, "fallout", ranks, rel=rel, collection=collection)
-    if np.isnan(made).any() or ranking.relevant(rel)[0] >= collection:
+    made = _values_by_rank(ranking, "fallout", ranks, rel=rel, collection_size=collection_size)
+    if np.isnan(made).any() or ranking.relevant(rel)[0] >= collection_size:
         raise InputError(
-            f"collection is {collection}, fewer documents than run and judgments name on topic "
+            f"collection_size is {collection_size}, fewer documents than run and judgments name on "
+            "topic "
             f"{topic!r} ({system})"
         )
     return made

@@ -37,7 +37,7 @@ def roc_curve(scored: ScoreData) -> Curve:
 def roc_point(system: Any, label: str | None = None) -> Curve:
     """FPR and TPR of predicted labels, of two classes or of one of several against the rest, each
     with the interval that a table has; no point where either is undefined."""
-    readings = [system.reading(measure) for measure in roc_rates(label)]
+    readings = [system.point_estimate(measure) for measure in roc_rates(label)]
     made = [policy.interval(reading) for reading in readings]
     rates = np.array([[reading.value] for reading in readings])
     x, y = rates if np.isfinite(rates).all() else rates[:, :0]

@@ -208,8 +208,8 @@ def _bin(
     moments = Moments.from_rows(y[rows], w[rows])
     level, n, se = system.settings.level, moments.effective_size, moments.standard_error
     if system.clusters is not None:
-        own = system.clusters.taken(rows)
-        n, se = own.worth, own.mean_error(y[rows]).se
+        own = system.clusters.take_rows(rows)
+        n, se = own.effective_number, own.mean_error(y[rows]).se
     made = intervals.student(moments.mean, se, n, level)
     return float(np.average(x[rows], weights=w[rows])), moments.mean, made.low, made.high
 
@@ -284,7 +284,7 @@ def _bands(curves: Sequence[Curve]) -> Iterator[str]:
     level = numbers.format_percent(curves[0].level)
     if any(math.isfinite(v) for c in curves for v in c.low):
         yield f"Shaded: {level} interval of each bin ({shorten_name(curves[0].method)})."
-    if any(len(c.wide_low) for c in curves):
+    if any(len(c.simultaneous_low) for c in curves):
         yield f"Shaded: where {level} of all normal samples of this size around 0 lie as a whole."
 
 

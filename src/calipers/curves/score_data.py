@@ -98,7 +98,7 @@ class ScoreData:
             return self.counted.tpr(FPR_GRID), self.counted.precision(GRID)
         settings = self.settings
         _, tpr, at_recall = _core.bootstrap_scores(
-            *self.ranked, settings.seed, settings.resamples, FPR_GRID, GRID
+            *self.ranked, settings.seed, settings.n_resamples, FPR_GRID, GRID
         )
         assert tpr is not None
         assert at_recall is not None
@@ -124,7 +124,7 @@ class ScoreData:
         places = np.unique(np.concatenate(parts).clip(0, len(weight)))
         if self._by_block:
             return ThresholdReplicates.drawn_by_block(table, places, self.settings)
-        return ThresholdReplicates.drawn(self.ranked, places, self.settings)
+        return ThresholdReplicates.draw(self.ranked, places, self.settings)
 
     def places(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
         """The places in ``matrix`` of thresholds: how many scores are at or above each."""
@@ -145,7 +145,7 @@ class ScoreData:
     @property
     def levels(self) -> ProbabilityLevels:
         """The distinct scores, ascending, for the isotonic regression."""
-        return ProbabilityLevels.of(self.table)
+        return ProbabilityLevels.from_table(self.table)
 
     @cached_property
     def prevalence(self) -> float:
@@ -156,7 +156,7 @@ class ScoreData:
     @cached_property
     def sizes(self) -> tuple[float, float]:
         """The effective numbers of positives and of negatives."""
-        whole = self.table.at(np.inf)
+        whole = self.table.to_confusion_matrix(np.inf)
         return float(whole.effective_size("positive")), float(whole.effective_size("negative"))
 
     @property
@@ -229,7 +229,7 @@ def make_score_data(system: BinaryOutput) -> ScoreData:
         system.name,
         partial(getattr, system, "table"),
         system.settings,
-        system.scored.rows(),
+        system.score_rows.rows(),
         system.threshold,
         probabilities=system.probability is not None,
         names=(negative, positive),

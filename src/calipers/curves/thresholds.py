@@ -107,7 +107,7 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
     negative, positive = curves
     names = unique_labels((negative.series, positive.series), vega.LABEL // 2)
     of = [(c, names[c.series], pair) for c, pair in ((negative, _ORANGES), (positive, _BLUES))]
-    split = math.isfinite(negative.cut)
+    split = math.isfinite(negative.threshold_in_use)
     bars: list[Spec] = []
     outlines: list[Spec] = []
     colors: dict[str, str] = {}
@@ -119,7 +119,7 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
         for x, x2, y in zip(curve.x[:-1], curve.x[1:], curve.y[:-1], strict=True):
             if math.isfinite(y):
                 place = {"x": json_number(x), "x2": json_number(x2), "y": json_number(y, 4)}
-                bars.append({**place, "area": sides[int(x >= curve.cut)]})
+                bars.append({**place, "area": sides[int(x >= curve.threshold_in_use)]})
         for x, y in zip(curve.x, curve.y, strict=True):
             outlines.append(
                 {"x": json_number(x), "y": json_number(y, 4), "color": strong, "name": name}
@@ -150,8 +150,8 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
             outlines, line, x=keep_data_order(x), y=y, detail=vega.category("name"), stroke=stroke
         ),
     ]
-    if split and domain[0] <= negative.cut <= domain[1]:
-        layers.append(cut_layer(negative.cut, x))
+    if split and domain[0] <= negative.threshold_in_use <= domain[1]:
+        layers.append(cut_layer(negative.threshold_in_use, x))
     return vega.assemble_spec(width=400, height=260, layer=layers)
 
 
@@ -185,7 +185,7 @@ def _density_table(curves: Sequence[Curve]) -> Numbers:
 
 
 def _density_notes(curves: Sequence[Curve]) -> Iterator[str]:
-    if any(math.isfinite(c.cut) for c in curves):
+    if any(math.isfinite(c.threshold_in_use) for c in curves):
         yield "Strong colours: errors."
 
 

@@ -32,24 +32,24 @@ class PairwiseSum(Generic[T]):
     """A sum of what adds up, of as many parts with as many, so that long ones meet long ones."""
 
     #: What a sum is made of before it is kept, so that it stays within bounds.
-    kept: Callable[[T], T] = identity
-    _parts: list[tuple[int, T]] = field(default_factory=list)
+    limit: Callable[[T], T] = identity
+    _partial_sums: list[tuple[int, T]] = field(default_factory=list)
 
     def add(self, part: T) -> None:
         """One more."""
-        size, part = 1, self.kept(part)
-        while self._parts and self._parts[-1][0] <= size:
-            of, before = self._parts.pop()
-            size, part = size + of, self.kept(before + part)
-        self._parts.append((size, part))
+        size, part = 1, self.limit(part)
+        while self._partial_sums and self._partial_sums[-1][0] <= size:
+            of, before = self._partial_sums.pop()
+            size, part = size + of, self.limit(before + part)
+        self._partial_sums.append((size, part))
 
     @property
     def total(self) -> T:
         """All of them; of one part that part."""
-        while len(self._parts) > 1:
-            (size, part), (of, before) = self._parts.pop(), self._parts.pop()
-            self._parts.append((size + of, self.kept(before + part)))
-        return self._parts[-1][1]
+        while len(self._partial_sums) > 1:
+            (size, part), (of, before) = self._partial_sums.pop(), self._partial_sums.pop()
+            self._partial_sums.append((size + of, self.limit(before + part)))
+        return self._partial_sums[-1][1]
 
 
 def map_in_order(work: Callable[[Any], R], items: Iterable[Any], threads: int) -> Iterator[R]:
@@ -80,11 +80,11 @@ class WeightMoments(Mergeable):
 
     total: float
     squares: float
-    least: float = 1.0
-    most: float = 1.0
+    min_weight: float = 1.0
+    max_weight: float = 1.0
 
     @classmethod
-    def of(cls, weight: FloatArray | None, rows: int) -> WeightMoments:
+    def from_rows(cls, weight: FloatArray | None, rows: int) -> WeightMoments:
         """Of some rows."""
         if weight is None or not rows:
             return cls(float(rows), float(rows))
@@ -93,22 +93,24 @@ class WeightMoments(Mergeable):
 
     def __add__(self, other: WeightMoments) -> WeightMoments:
         sums = self.total + other.total, self.squares + other.squares
-        return WeightMoments(*sums, min(self.least, other.least), max(self.most, other.most))
+        return WeightMoments(
+            *sums, min(self.min_weight, other.min_weight), max(self.max_weight, other.max_weight)
+        )
 
     @property
-    def uneven(self) -> bool:
+    def has_unequal_weights(self) -> bool:
         """Whether rows weigh differently."""
-        return self.least < self.most
+        return self.min_weight < self.max_weight
 
 
 @dataclass(frozen=True, eq=False)
 class DistinctValues(Mergeable):
     """The distinct values of columns, in the order in which they come: Arrow IPC, in bytes."""
 
-    stored: npt.NDArray[np.uint8]
+    buffer: npt.NDArray[np.uint8]
 
     @classmethod
-    def of(cls, values: Any) -> DistinctValues:
+    def from_array(cls, values: Any) -> DistinctValues:
         """Of an array of Arrow."""
         import pyarrow as pa
 
@@ -124,12 +126,12 @@ class DistinctValues(Mergeable):
     @property
     def values(self) -> Any:
         """An array of Arrow."""
-        return _table(self.stored)["values"].combine_chunks()
+        return _table(self.buffer)["values"].combine_chunks()
 
     def __add__(self, other: DistinctValues) -> DistinctValues:
         import pyarrow as pa
 
-        return DistinctValues.of(pa.concat_arrays([self.values, other.values]))
+        return DistinctValues.from_array(pa.concat_arrays([self.values, other.values]))
 
 
 def _few_integers(values: Any) -> Any:
@@ -154,10 +156,10 @@ def _few_integers(values: Any) -> Any:
 class RowTable(Mergeable):
     """A table of what is known of few, one below the other: Arrow IPC, in bytes."""
 
-    stored: npt.NDArray[np.uint8]
+    buffer: npt.NDArray[np.uint8]
 
     @classmethod
-    def of(cls, columns: Mapping[str, Any]) -> RowTable:
+    def from_columns(cls, columns: Mapping[str, Any]) -> RowTable:
         """Of columns of one length."""
         import pyarrow as pa
 
@@ -166,7 +168,7 @@ class RowTable(Mergeable):
     @property
     def table(self) -> pa.Table:
         """All of them."""
-        return _table(self.stored)
+        return _table(self.buffer)
 
     def __add__(self, other: RowTable) -> RowTable:
         import pyarrow as pa

@@ -102,7 +102,7 @@ class Engine:
     name: str = "the rows"
     names: tuple[str, ...] = ()
     rows: int | None = None
-    again: bool = True
+    is_rereadable: bool = True
     files: tuple[str, ...] = ()
     stamps: tuple[str, ...] = ()
 
@@ -111,7 +111,7 @@ class Engine:
         """The Arrow types of the columns."""
         raise NotImplementedError
 
-    def whole(self, by: str) -> Engine:
+    def group_batches(self, by: str) -> Engine:
         """The same rows, of which those with one value of a column are all in one batch."""
         raise NotImplementedError
 

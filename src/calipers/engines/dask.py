@@ -56,7 +56,9 @@ class DaskEngine(RemoteEngine):
         _import_dask()
 
     @classmethod
-    def of(cls, given: Any, session: None = None, text: Collection[str] = ()) -> DaskEngine:
+    def from_source(
+        cls, given: Any, session: None = None, text: Collection[str] = ()
+    ) -> DaskEngine:
         """The engine that has a data frame, or the tables under paths.
 
         Parameters
@@ -80,14 +82,14 @@ class DaskEngine(RemoteEngine):
         return cls(_read(files, name, text), name, files)
 
     @classmethod
-    def of_table(cls, rows: pa.Table, session: None = None) -> DaskEngine:
+    def from_table(cls, rows: pa.Table, session: None = None) -> DaskEngine:
         """As the protocol has it."""
         import dask.dataframe as dd
 
         return cls(dd.from_pandas(_to_pandas(rows), npartitions=1))
 
     @classmethod
-    def of_lines(cls, path: str, read: TextTask, session: None = None) -> DaskEngine:
+    def from_lines(cls, path: str, read: TextTask, session: None = None) -> DaskEngine:
         """As the protocol has it."""
         import dask.dataframe as dd
         from dask.bytes import read_bytes
@@ -110,7 +112,7 @@ class DaskEngine(RemoteEngine):
         meta = _to_pandas(read.schema.empty_table())
         return cls(dd.from_delayed(parts, meta=meta, verify_meta=False), path, [path])
 
-    def listed(
+    def select_columns(
         self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
     ) -> DaskEngine:
         """As the protocol has it."""
@@ -122,7 +124,7 @@ class DaskEngine(RemoteEngine):
         made = frame.assign(**columns, **constants)[[*taken, *constants]]
         return DaskEngine(made.astype({**typed, **constant}), self.name, self.files)
 
-    def followed(self, others: Sequence[DaskEngine], name: str) -> DaskEngine:
+    def concat(self, others: Sequence[DaskEngine], name: str) -> DaskEngine:
         """As the protocol has it."""
         import dask.dataframe as dd
 
@@ -131,7 +133,7 @@ class DaskEngine(RemoteEngine):
             dd.concat(frames), name, [path for of in (self, *others) for path in of.files]
         )
 
-    def whole(self, by: str) -> DaskEngine:
+    def group_batches(self, by: str) -> DaskEngine:
         """As the protocol has it."""
         column = dict(zip(self.names, self.frame.columns, strict=True))[by]
         frame = self.frame.shuffle(on=column).map_partitions(_sort_frame, column)
@@ -267,7 +269,7 @@ def _to_pandas(rows: pa.Table) -> Any:
 def _read_lines(read: TextTask, where: str, block: bytes) -> Any:
     import pyarrow as pa
 
-    return _to_pandas(pa.Table.from_batches([read.read(where, 1, block)]))
+    return _to_pandas(pa.Table.from_batches([read.read_batch(where, 1, block)]))
 
 
 def _sort_frame(frame: Any, column: Any) -> Any:
@@ -285,4 +287,4 @@ def _merge_parts(
     merge: MergeTask, parts: Sequence[PartitionResult | None]
 ) -> PartitionResult | None:
     found = [part for part in parts if part is not None]
-    return merge.merged(found) if found else None
+    return merge.merge(found) if found else None

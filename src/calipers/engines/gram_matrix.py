@@ -44,7 +44,7 @@ def _reference(own: Asked, asked: Iterable[Asked]) -> Asked:
 def gram_columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
     """The columns whose inner products are kept: of each measure one reference, and the differences
     of the others from it."""
-    plain = {asked: of.plain.column for asked, of in found.items()}
+    plain = {asked: of.corrected.column for asked, of in found.items()}
     out = {}
     for asked, column in plain.items():
         reference = _reference(asked, plain)
@@ -64,15 +64,15 @@ class GramInfluence(VarianceEstimator):
 
     products: FloatArray = field(kw_only=True)
     #: The squared norm, in another pass, where inner products say too little.
-    again: Callable[[FloatArray], float] = field(kw_only=True)
+    resampled_value: Callable[[FloatArray], float] = field(kw_only=True)
     freedom: float | None = field(kw_only=True, default=None)
 
     @property
-    def degrees(self) -> float | None:
+    def df(self) -> float | None:
         """Those that rows have in memory."""
         return self.freedom
 
-    def error(self, column: FloatArray) -> float:
+    def standard_error(self, column: FloatArray) -> float:
         """The norm."""
         used = column != 0
         column_of, products = column[used], self.products[np.ix_(used, used)]
@@ -80,10 +80,10 @@ class GramInfluence(VarianceEstimator):
             parts = np.abs(column_of) @ np.abs(products) @ np.abs(column_of)
             squares = float(column_of @ products @ column_of)
         if squares < CANCELS * parts:
-            squares = self.again(column)
+            squares = self.resampled_value(column)
         return math.sqrt(squares)
 
-    def moved(self, column: FloatArray) -> FloatArray:
+    def influence_values(self, column: FloatArray) -> FloatArray:
         """Rows are gone."""
         raise NotImplementedError("the rows of a stream are gone")
 
@@ -99,7 +99,7 @@ class GramInfluence(VarianceEstimator):
         # The symmetric root is unique, which the eigenvectors are not.
         return np.asarray((sides * np.sqrt(np.maximum(values, 0.0))) @ sides.T)
 
-    def like(self, other: VarianceEstimator) -> bool:
+    def is_compatible(self, other: VarianceEstimator) -> bool:
         """Whether they are the same columns."""
         return isinstance(other, GramInfluence) and other.products is self.products
 
@@ -109,11 +109,11 @@ class ClusterInfluence(TwoClassVariance):
     """Influence added up by cluster, of positive and of negative rows apart: each such sum is as
     good as a row."""
 
-    def corrected(self, column: FloatArray) -> FloatArray:
+    def corrected_influence(self, column: FloatArray) -> FloatArray:
         """The same: what the plain norm is corrected by is that of clusters."""
         return column
 
-    def like(self, other: VarianceEstimator) -> bool:
+    def is_compatible(self, other: VarianceEstimator) -> bool:
         """Whether both are sums of the same rows, by the same classes."""
         if (
             not isinstance(other, ClusterInfluence)
@@ -123,7 +123,7 @@ class ClusterInfluence(TwoClassVariance):
             return False
         return (
             self.clusters.weight is not None
-            and self.pairs == other.pairs
+            and self.is_pairwise == other.is_pairwise
             and np.array_equal(
                 self.clusters.weight,
                 other.clusters.weight,  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ def sums_by_cluster(of: Influence) -> FloatArray:
     )
     place = clusters.code + split * np.int64(clusters.size)
     weight = np.ones(len(place)) if space.weight is None else space.weight
-    columns = of.moved, weight, weight if space.held is None else space.held
+    columns = of.influence_values, weight, weight if space.held is None else space.held
     return np.stack([np.bincount(place, column, 2 * clusters.size) for column in columns])
 
 
@@ -158,5 +158,5 @@ def cluster_influence(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
     place = np.arange(2 * size)
     clusters = ClusterIndex((place % size).astype(np.uint32), size, weight)
     return Influence(
-        moved, ClusterInfluence(weight, clusters, positive=place >= size, pairs=pairs), name
+        moved, ClusterInfluence(weight, clusters, positive=place >= size, is_pairwise=pairs), name
     )

@@ -72,7 +72,7 @@ class _JudgeBatch:
     runs: tuple[str, ...]
     #: What the values of each run are: scores or ranks.
     values: tuple[str, ...]
-    float32: bool
+    is_float32: bool
 
     def __call__(self, batch: Batch) -> JudgedTopics:
         """Of a batch."""
@@ -82,11 +82,11 @@ class _JudgeBatch:
             if wrong:
                 raise InputError(wrong)
         try:
-            return self._judged(batch)
+            return self._judge(batch)
         except InputError as error:
             raise InputError(f"{batch.where}: {error}") from None
 
-    def _judged(self, batch: Batch) -> JudgedTopics:
+    def _judge(self, batch: Batch) -> JudgedTopics:
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -109,7 +109,7 @@ class _JudgeBatch:
         rankings, unjudged, names = {}, {}, {}
         for name, of in zip(self.runs, tables[1:], strict=True):
             held = of if of.num_rows else {other: {"": 0.0}}
-            run = trec.read_run(name, held, qrels, float32=self.float32)
+            run = trec.read_run(name, held, qrels, float32=self.is_float32)
             rankings[name] = JudgedRankings(**run.arrays)
             unjudged[name] = run.unjudged_topics if of.num_rows else 0
             names[name] = _first_names(run.unjudged_topic_names) if of.num_rows else ()
@@ -132,10 +132,12 @@ def judge_runs(
     session = home.session([of for of in given.values() if is_spark(of)])
     sources = []
     for place, ((_, source), name) in enumerate(zip(given.items(), ("qrels", *runs), strict=True)):
-        sources.append(_Source.of(home, session, name, source, place, paths=paths))
-    rows = sources[0].rows.followed([of.rows for of in sources[1:]], "the runs and judgments")
+        sources.append(_Source.from_object(home, session, name, source, place, paths=paths))
+    rows = sources[0].rows.concat([of.rows for of in sources[1:]], "the runs and judgments")
     values = tuple(of.value for of in sources[1:])
-    found = rows.whole("topic").reduce(_JudgeBatch(tuple(runs), values, float32), rows.names)
+    found = rows.group_batches("topic").reduce(
+        _JudgeBatch(tuple(runs), values, float32), rows.names
+    )
     if not found.rankings:
         raise InputError("qrels: there are no judgments")
     rankings = {name: found.rankings[name] for name in runs}
@@ -158,7 +160,7 @@ class _Source:
     origin: trec.InputOrigin
 
     @classmethod
-    def of(
+    def from_object(
         cls,
         home: type[RemoteEngine],
         session: Any,
@@ -173,24 +175,26 @@ class _Source:
         wrong: dict[str, str] = {}
         origin = trec.InputOrigin(name)
         if is_spark(given) or is_dask(given):
-            rows = home.of(given, session)
+            rows = home.from_source(given, session)
         elif paths and _is_path(given):
             path = os.fspath(given)
             origin = trec.InputOrigin(name, path)
             if _is_text(path):
                 lines = TextTask(partial(_lines, kind), ("topic", "doc", "wrong"), _VALUE[kind])
-                rows, wrong = home.of_lines(path, lines, session), {"wrong": "wrong"}
+                rows, wrong = home.from_lines(path, lines, session), {"wrong": "wrong"}
             else:
-                rows = home.of(path, session, (*TOPIC, *DOCUMENT))
+                rows = home.from_source(path, session, (*TOPIC, *DOCUMENT))
         else:
             table, origin = trec.read_rows(name, given, kind)
             for column in ("topic", "doc"):
                 at = table.column_names.index(column)
                 table = table.set_column(at, column, table[column].cast("large_string"))
-            rows = home.of_table(table, session)
+            rows = home.from_table(table, session)
         topic, document, value = _columns(name, rows, kind)
         also: dict[str, Any] = {"source": place, **({} if wrong else {"wrong": ""})}
-        made = rows.listed({"topic": topic, "doc": document, **wrong}, {"value": value}, also)
+        made = rows.select_columns(
+            {"topic": topic, "doc": document, **wrong}, {"value": value}, also
+        )
         called = "grade" if kind == "qrels" else "rank" if value == "rank" else "score"
         return cls(made, called, origin)
 

@@ -65,9 +65,9 @@ class StreamEngine(LocalEngine):
     def __init__(self, stream: Stream, by: str | None = None) -> None:
         self.stream, self.by = stream, by
         self.name, self.names, self.rows = stream.name, stream.names, stream.rows
-        self.again, self.files, self.stamps = stream.again, stream.files, stream.stamps
+        self.is_rereadable, self.files, self.stamps = stream.again, stream.files, stream.stamps
 
-    def whole(self, by: str) -> StreamEngine:
+    def group_batches(self, by: str) -> StreamEngine:
         """The same rows, in batches that end where a value of a column does: rows of one value come
         one after the other, and where they do not, that is an error."""
         return StreamEngine(self.stream, by)

@@ -49,13 +49,13 @@ class Pair:
     systems: tuple[str, str]
     measure: Measure
     table: tuple[int, int]
-    by_rows: bool
-    of_values: bool
-    clustered: bool = False
-    known: tuple[MajorityValue, ...] = ()
+    is_row_based: bool
+    is_unit_based: bool
+    has_clusters: bool = False
+    known_values: tuple[MajorityValue, ...] = ()
 
     @property
-    def asked(self) -> tuple[Asked, Asked]:
+    def requests(self) -> tuple[Asked, Asked]:
         """Both numbers."""
         first, second = self.systems
         return (first, self.measure), (second, self.measure)
@@ -66,34 +66,38 @@ class JointConfusion(Mergeable):
     """How the classes that two systems say meet the true one: the places in truth × first × second
     that hold rows, ascending, with their number, weights and squared weights, shape (3, C)."""
 
-    place: IntArray
-    held: FloatArray
+    cell_index: IntArray
+    row_counts: FloatArray
 
     @classmethod
-    def of(cls, first: ClassCounts, second: ClassCounts) -> JointConfusion:
+    def from_batch(cls, first: ClassCounts, second: ClassCounts) -> JointConfusion:
         """Of the rows of a batch."""
         one, k = first.cells, first.matrix.classes
         flat = np.asarray(one.flat * k + second.cells.flat % k, np.int64)
         cells = MultinomialCells.from_flat(flat, (k, k, k), one.weight)
         if one.weight is None:
-            return cls(cells.place, np.stack([cells.counts] * 3))
-        rows = np.bincount(cells.row(), minlength=len(cells.place)).astype(np.float64)
-        return cls(cells.place, np.stack([rows, cells.counts, cells.squares]))
+            return cls(cells.cell_index, np.stack([cells.counts] * 3))
+        rows = np.bincount(cells.row(), minlength=len(cells.cell_index)).astype(np.float64)
+        return cls(cells.cell_index, np.stack([rows, cells.counts, cells.squares]))
 
     def __add__(self, other: JointConfusion) -> JointConfusion:
-        place, inverse = np.unique(np.append(self.place, other.place), return_inverse=True)
-        both = np.concatenate([self.held, other.held], axis=1)
+        place, inverse = np.unique(
+            np.append(self.cell_index, other.cell_index), return_inverse=True
+        )
+        both = np.concatenate([self.row_counts, other.row_counts], axis=1)
         sums = [np.bincount(inverse, of, len(place)) for of in both]
         return JointConfusion(place, np.stack(sums).astype(np.float64))
 
     def cells(self, classes: int, unit: float, *, uneven: bool) -> MultinomialCells:
         """The cells, of rows that weigh 1 where all weigh a ``unit``."""
-        rows, counts, squares = self.held
+        rows, counts, squares = self.row_counts
         if not uneven and unit != 1:
             counts = squares = rows
         none = np.zeros(0, np.int64)
         shape = (classes, classes, classes)
-        return MultinomialCells(shape, self.place, counts, squares, none, uneven=uneven, rows=rows)
+        return MultinomialCells(
+            shape, self.cell_index, counts, squares, none, has_unequal_weights=uneven, rows=rows
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +105,11 @@ class PairDifferences(Mergeable):
     """Of pairs of systems, by their places among those that are asked for, how differences of rows
     are spread; and how the classes that they say meet, by the first pair that takes these."""
 
-    spread: Mapping[int, UnitDifferences]
+    unit_differences: Mapping[int, UnitDifferences]
     met: Mapping[int, JointConfusion]
 
     @classmethod
-    def of(
+    def from_batch(
         cls,
         pairs: Sequence[Pair],
         systems: Mapping[str, SystemOutput],
@@ -119,30 +123,30 @@ class PairDifferences(Mergeable):
         for at, pair in distinct_pairs(pairs):
             first, second = (_counts(systems[name], pair.measure) for name in pair.systems)
             if first is not None and second is not None:
-                met[at] = JointConfusion.of(first, second)
+                met[at] = JointConfusion.from_batch(first, second)
         found = {}
         for at, pair in enumerate(pairs):
-            one, other = (moved.get(asked) for asked in pair.asked)
+            one, other = (moved.get(asked) for asked in pair.requests)
             values = [_values(systems[name], pair.measure) for name in pair.systems]
-            if pair.clustered:
+            if pair.has_clusters:
                 signs = _signs(pair, systems, whole)
                 if signs is not None:
-                    found[at] = UnitDifferences.of_signs(signs)
+                    found[at] = UnitDifferences.from_signs(signs)
                 continue
             if values[0] is not None and values[1] is not None:
-                if pair.of_values:
+                if pair.is_unit_based:
                     found[at] = _subtract_values(values[0], values[1])
                     continue
                 if one is not None and other is not None:
-                    means: list[Any] = [whole[asked] for asked in pair.asked]
+                    means: list[Any] = [whole[asked] for asked in pair.requests]
                     one, other = (
                         of.moving(mean.mean, mean.weight)
                         for of, mean in zip(values, means, strict=True)
                         if of is not None
                     )
-            if pair.by_rows and one is not None and other is not None:
+            if pair.is_row_based and one is not None and other is not None:
                 # Of averages no row is of either class, also where those of a batch are of one.
-                averaged = isinstance(whole[pair.asked[0]], ClassTables | StatisticVector)
+                averaged = isinstance(whole[pair.requests[0]], ClassTables | StatisticVector)
                 rated = [_items(systems[name], pair.measure) for name in pair.systems]
                 spread = _differences(pair, one, other, total, rated, by_class=not averaged)
                 signs = _signs(pair, systems, whole)
@@ -151,7 +155,7 @@ class PairDifferences(Mergeable):
 
     def __add__(self, other: PairDifferences) -> PairDifferences:
         return PairDifferences(
-            {k: of + other.spread[k] for k, of in self.spread.items()},
+            {k: of + other.unit_differences[k] for k, of in self.unit_differences.items()},
             {k: of + other.met[k] for k, of in self.met.items()},
         )
 
@@ -167,8 +171,8 @@ def distinct_pairs(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
 
 def _resolve_measure(system: SystemOutput, measure: Measure) -> tuple[Any, Measure]:
     """What a measure is of, and the measure as it is asked of that."""
-    one, own = system.asked(measure)
-    return one.over(own), own
+    one, own = system.delegate(measure)
+    return one.sample_for(own), own
 
 
 def _counts(system: SystemOutput, measure: Measure) -> ClassCounts | None:
@@ -187,11 +191,11 @@ def _row_values(pair: Pair, system: SystemOutput, whole: Statistic) -> FloatArra
     """The values of rows whose mean a number is a function of."""
     measure = pair.measure
     of, own = _resolve_measure(system, measure)
-    if pair.of_values and isinstance(of, RowValues):
+    if pair.is_unit_based and isinstance(of, RowValues):
         return of.values
     if isinstance(whole, StatisticVector):
-        terms = system.asked(measure)[0].terms(own)
-        return terms.as_loss(own, whole) if isinstance(terms, StreamedOutputs) else None
+        terms = system.delegate(measure)[0].terms(own)
+        return terms.combined_loss(own, whole) if isinstance(terms, StreamedOutputs) else None
     return of.values if isinstance(of, RowLosses) else None
 
 
@@ -215,7 +219,7 @@ def _signs(
     first, second = (_rating_sample(systems[name], pair.measure) for name in pair.systems)
     if first is not None and second is not None:
         return first.signs(second)
-    one, other = (_row_values(pair, systems[asked[0]], whole[asked]) for asked in pair.asked)
+    one, other = (_row_values(pair, systems[asked[0]], whole[asked]) for asked in pair.requests)
     return None if one is None or other is None else count_signs(one - other)
 
 
@@ -223,8 +227,8 @@ def _subtract_values(first: RowValues, second: RowValues) -> UnitDifferences:
     """By how much these differ, all of which are there."""
     values, weight = first.values - second.values, first.weight
     if weight is None:
-        return UnitDifferences.of_values(values)
-    return UnitDifferences.of_values(values[weight > 0], weight[weight > 0])
+        return UnitDifferences.from_values(values)
+    return UnitDifferences.from_values(values[weight > 0], weight[weight > 0])
 
 
 def _differences(
@@ -239,16 +243,16 @@ def _differences(
     """How much rows move the one number more than the other; of means the values of rows, of raters
     the items that either set of them ``rated``."""
     apart = first - second
-    values, weight = apart.by_unit(total), apart.space.weight
+    values, weight = apart.unit_values(total), apart.space.weight
     positive = getattr(apart.space, "positive", None) if by_class else None
     either = None if rated[0] is None or rated[1] is None else rated[0] | rated[1]
     if weight is not None:
         there = weight > 0
         weight, positive = weight[there], None if positive is None else positive[there]
         either = None if either is None else either[there]
-    if pair.of_values:
-        return UnitDifferences.of_values(values, weight)
+    if pair.is_unit_based:
+        return UnitDifferences.from_values(values, weight)
     if either is None:
-        return UnitDifferences.of_rows(values, weight, positive, known=pair.known)
+        return UnitDifferences.from_rows(values, weight, positive, known=pair.known_values)
     weight = None if weight is None else weight[either]
-    return UnitDifferences.of_rows(values[either], weight, exact=True, known=pair.known)
+    return UnitDifferences.from_rows(values[either], weight, exact=True, known=pair.known_values)

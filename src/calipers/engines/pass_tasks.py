@@ -99,13 +99,16 @@ class FirstPass:
         found: dict[int, Statistic] = {}
         for (name, measure), number in self.asked.items():
             if number not in found:
-                statistic = systems[name].added(measure)
+                statistic = systems[name].batch_statistic(measure)
                 assert statistic is not None
                 found[number] = statistic
-        weight, clustered = WeightMoments.of(one.weight, one.number), one.clusters is not None
+        weight, clustered = (
+            WeightMoments.from_rows(one.weight, one.n_rows),
+            one.clusters is not None,
+        )
         seen = 0 if self.looks is None or built.numbers is None else self.looks(built)
         beside = self.beside(systems)
-        return FirstPassResult(found, one.number, built.lost, weight, clustered, beside, seen)
+        return FirstPassResult(found, one.n_rows, built.lost, weight, clustered, beside, seen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +206,9 @@ class SecondPass:
         """Of a batch."""
         systems = self.moving.build(batch).systems
         moved, seconds = self.moving.of(systems), self.moving.seconds(systems)
-        pairs = PairDifferences.of(self.pairs, systems, moved, self.total, self.moving.whole)
+        pairs = PairDifferences.from_batch(
+            self.pairs, systems, moved, self.total, self.moving.whole
+        )
         places = {asked: k for k, asked in enumerate(self.moving.whole)}
         spaces = {places[asked]: _influence_kind(of) for asked, of in moved.items()}
         if any(of.space.clusters is not None for of in moved.values()):
@@ -211,7 +216,7 @@ class SecondPass:
             cells = self._cells(systems, moved)
             return SecondPassResult(spaces, np.zeros((0, 0)), sums, pairs, {}, cells, seconds)
         cubes = {
-            places[asked]: float(np.power(of.plain.column, 3).sum())
+            places[asked]: float(np.power(of.corrected.column, 3).sum())
             for asked, of in moved.items()
             if isinstance(self.moving.whole[asked], ClassTables)
         }
@@ -231,8 +236,8 @@ class SecondPass:
             if asked not in moved or id(whole) in seen:
                 continue
             seen.add(id(whole))
-            one, own = systems[asked[0]].asked(asked[1])
-            counts, k = one.over(own), whole.classes
+            one, own = systems[asked[0]].delegate(asked[1])
+            counts, k = one.sample_for(own), whole.classes
             if isinstance(counts, ClassCounts) and counts.clusters is not None:
                 size = counts.clusters.size
                 if size * k * k <= MOST_BY_CLUSTER:
@@ -254,13 +259,13 @@ class PairTask:
         systems = self.moving.build(batch).systems
         needed = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
         moved = self.moving.of(systems, needed)
-        return PairDifferences.of(self.pairs, systems, moved, self.total, self.moving.whole)
+        return PairDifferences.from_batch(self.pairs, systems, moved, self.total, self.moving.whole)
 
 
 def _influence_kind(of: Influence) -> InfluenceKind:
     space = of.space
     return InfluenceKind(
-        of.name, space.degrees, isinstance(space, TwoClassVariance) and space.pairs
+        of.name, space.df, isinstance(space, TwoClassVariance) and space.is_pairwise
     )
 
 

@@ -100,7 +100,7 @@ def _limit_cells(of: Any, most: int = MOST_CELLS) -> Any:
     """A statistic in which rows are looked up; of several tables each has a share of the cells."""
     if isinstance(of, StatisticVector):
         share = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(of.parts), 4))
-        return of.each(partial(_limit_cells, most=share))
+        return of.map_parts(partial(_limit_cells, most=share))
     return of.compress(most) if isinstance(of, ScoreTable | ClassTables) else of
 
 
@@ -119,36 +119,36 @@ class TwoPassEvaluation:
     build: Callable[[Any], BatchSystems] = BatchSystems
     columns: Sequence[str] = ()
     bounded: Callable[[Any], Any] = identity
-    beside: Callable[[Mapping[str, SystemOutput]], Any] = _no_auxiliary
+    auxiliary_values: Callable[[Mapping[str, SystemOutput]], Any] = _no_auxiliary
     #: The pairs of systems that are compared, the first less the second.
-    compared: Sequence[tuple[str, str]] = ()
+    compared_pairs: Sequence[tuple[str, str]] = ()
     #: What is kept of the rows of a batch that are looked at.
     looks: Callable[[BatchSystems], Any] | None = None
     #: What else is added up in the first pass for measures that nobody asked for.
-    also: Sequence[Asked] = ()
+    extra_requests: Sequence[Asked] = ()
     #: Of some rows, what each of all rows weighs where all weigh alike.
     unit_of_all: Callable[[], float] | None = None
-    _made: list[str] = field(default_factory=list)
+    _computed: list[str] = field(default_factory=list)
     _pairs: dict[Any, Any] = field(default_factory=dict)
     _cubes: dict[Asked, float] = field(default_factory=dict)
     _cells: dict[int, FloatArray] = field(default_factory=dict)
 
-    def reading(
+    def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate | None:
         """A number of all rows and how it varies, from what was added up: influence is known, and
         replicates are not."""
-        asked, passed = (system, measure), self.passed
+        asked, passed = (system, measure), self.first_result
         if asked not in self.statistics:
             return None
         like, statistic = self.like[system], self.statistics[asked]
-        (one, own), settings = like.asked(measure), settings or like.settings
+        (one, own), settings = like.delegate(measure), settings or like.settings
         value, terms = None, one.terms(own) if isinstance(statistic, StatisticVector) else None
         if isinstance(terms, StreamedOutputs):
             assert isinstance(statistic, StatisticVector)
             found, unit = self._second(asked), self.unit
-            found = found if found is None or unit == 1 else found.in_units(unit)
-            value, statistic = terms.as_one(own, statistic, found)
+            found = found if found is None or unit == 1 else found.with_unit_weights(unit)
+            value, statistic = terms.combined_moments(own, statistic, found)
             own = own.plain
 
         def moved() -> Influence | None:
@@ -158,40 +158,43 @@ class TwoPassEvaluation:
         size = effective_size(passed.weight.total, passed.weight.squares)
         looks = moved, partial(self._second, asked)
         seen = RowSummary(passed.rows, size, passed.clustered, settings, *looks)
-        made = self._made_of(one, own, statistic, seen)
+        made = self._statistic_estimate(one, own, statistic, seen)
         if made is None:
             return None
         if isinstance(statistic, ConfusionMatrix):  # of many rows that weigh differently
-            known = bool(made.drawn_as) and not passed.clustered
-            alone, drawn_as = (made.replicates, made.drawn_as) if known else (None, "")
-            made = replace(made, alone=alone, drawn_as=drawn_as)
+            known = bool(made.resampling_name) and not passed.clustered
+            alone, drawn_as = (made.replicates, made.resampling_name) if known else (None, "")
+            made = replace(made, standalone_replicates=alone, resampling_name=drawn_as)
         sizes = made.sizes() or (size,)
         scale = self._scale(asked, own, made.value)
         by_cluster = moved() if passed.clustered else None
-        some = isinstance(one.over(own), RowValues)
+        some = isinstance(one.sample_for(own), RowValues)
         own_law = None
         by_cluster = (
             reweighted_influence(by_cluster) if some and by_cluster is not None else by_cluster
         )
         if isinstance(statistic, Moments):
-            formula, ends = apply_measure(own, statistic), getattr(one.over(own), "ends", None)
+            formula, ends = (
+                apply_measure(own, statistic),
+                getattr(one.sample_for(own), "ends", None),
+            )
             made = estimate_from_moments(
                 formula, statistic, settings, passed.rows, ends, by_cluster
             )
             if some:
                 made = estimate_defined_rows(own, made, statistic, passed.rows)
-                own_law = made.law
-            if self.engine.again:
+                own_law = made.joint_distribution
+            if self.engine.is_rereadable:
                 rate = loss_derivative(formula, made.value, statistic)
                 units = UnitSummary(
                     statistic.mean,
                     statistic.effective_size,
                     lambda: None if (of := moved()) is None else (1 / rate) * of,
-                    weighted=passed.weight.uneven,
+                    has_weights=passed.weight.has_unequal_weights,
                 )
-                made = replace(made, units=units, units_make_value=is_mean(formula))
+                made = replace(made, units=units, value_is_unit_mean=is_mean(formula))
         elif isinstance(statistic, ClassTables) and not passed.clustered:
-            made = replace(made, skew=lambda: self._skewness(asked))
+            made = replace(made, skewness_size=lambda: self._skewness(asked))
         elif isinstance(statistic, NumericMoments | NumericRows) and not passed.clustered:
             if made.kind == "quantile" and isinstance(statistic, NumericRows):
                 made = costs.estimate_from_buffer(own, made, statistic)
@@ -204,27 +207,27 @@ class TwoPassEvaluation:
             methods = methods if clusters is not None and isinstance(statistic, Moments) else {}
             several = isinstance(statistic, ConfusionMatrix) and statistic.classes > 2
             if clusters is not None and several and effective_sample_size.is_class_average(own):
-                methods = {"effective rows": partial(self._by_cells, asked, own)}
-        if (error is None or value is not None) and not self.engine.again:
-            error = _one_pass_interval if self._moves(asked) else None
+                methods = {"effective rows": partial(self._cell_interval, asked, own)}
+        if (error is None or value is not None) and not self.engine.is_rereadable:
+            error = _one_pass_interval if self._has_influence(asked) else None
         return replace(
             made,
             value=made.value if value is None else value,
             influence=moved,
             error=error,
-            uneven=passed.weight.uneven,
+            has_unequal_weights=passed.weight.has_unequal_weights,
             clusters=clusters,
             sizes=lambda: sizes,
             methods=methods,
-            reduced=True,
-            law=own_law,
+            is_reduced=True,
+            joint_distribution=own_law,
             replicates=None,
-            stratified=None,
-            studentised=None,
+            stratified_replicates=None,
+            studentized_replicates=None,
             jackknife=None,
         )
 
-    def _by_cells(self, asked: Asked, own: Measure, level: float) -> Interval | None:
+    def _cell_interval(self, asked: Asked, own: Measure, level: float) -> Interval | None:
         """The limits of an average over classes, by what rows of each cluster in each cell weigh;
         None where that is too much to keep."""
         statistic, held = self.statistics[asked], self._cells.get(self.numbers[asked])
@@ -247,15 +250,15 @@ class TwoPassEvaluation:
         self, pair: tuple[str, str], measure: Measure, settings: Settings | None = None
     ) -> PointEstimate | None:
         """The first system's number less the second's, with what rows in both say of it."""
-        first, second = (self.reading(name, measure, settings) for name in pair)
+        first, second = (self.point_estimate(name, measure, settings) for name in pair)
         if first is None or second is None:
             return None
-        if not self.engine.again:
+        if not self.engine.is_rereadable:
             return first - second
-        if self.passed.clustered:
+        if self.first_result.clustered:
             return replace(first - second, signs=lambda: self._signs(pair, measure))
         both = self._both(pair, measure, settings or self.like[pair[0]].settings)
-        own = self.like[pair[0]].asked(measure)[1]
+        own = self.like[pair[0]].delegate(measure)[1]
         made = first - second if both is None else both.difference(own, first, second)
         scale = self._scale((pair[0], measure), own, first.value)
 
@@ -263,11 +266,11 @@ class TwoPassEvaluation:
             found = self.differing(pair, measure)
             if found is None or scale == 1:
                 return found
-            return replace(found, spread=found.spread.moved(0.0, times=scale))
+            return replace(found, spread=found.spread.transform(0.0, times=scale))
 
         if isinstance(self.statistics[pair[0], measure], Ratings):
             found = self.differing(pair, measure)
-            weight = self.passed.weight
+            weight = self.first_result.weight
             return (
                 made
                 if found is None
@@ -280,17 +283,17 @@ class TwoPassEvaluation:
         found = self.differing(pair, measure)
         return None if found is None else found.signs
 
-    def _made_of(
+    def _statistic_estimate(
         self, one: SystemOutput, own: Measure, statistic: Any, seen: RowSummary
     ) -> PointEstimate | None:
         """What a statistic of all rows says of a number, and of how it varies."""
         if isinstance(statistic, StatisticVector):
-            each = [self._made_of(one, own.plain, of, seen) for of in statistic.parts]
-            made: PointEstimate = one.terms(own).reading(own, each, statistic, seen)
+            each = [self._statistic_estimate(one, own.plain, of, seen) for of in statistic.parts]
+            made: PointEstimate = one.terms(own).point_estimate(own, each, statistic, seen)
             return made
-        second, rows = None if seen.clustered else seen.second, (seen.settings, seen.rows)
+        second, rows = None if seen.has_clusters else seen.second, (seen.settings, seen.rows)
         found = estimate_from_statistic(own, statistic, *rows, together=True, second=second)
-        if found is None or seen.clustered or not isinstance(statistic, ScoreTable):
+        if found is None or seen.has_clusters or not isinstance(statistic, ScoreTable):
             return found
         formula = apply_measure(own, statistic)
         found, area = add_replicates(formula, found, statistic), formula.definition.area
@@ -298,24 +301,24 @@ class TwoPassEvaluation:
             return found
 
         def acceleration() -> float | None:
-            known = table_acceleration(formula, statistic, self.passed.weight.most)
+            known = table_acceleration(formula, statistic, self.first_result.weight.max_weight)
             return known if known is not None else seen.skewness / 6
 
         return add_interval(formula, found, [(1.0, found)], acceleration, seen.size)
 
-    def lacks_error(self, system: str, measure: Measure) -> bool:
+    def needs_second_pass(self, system: str, measure: Measure) -> bool:
         """Whether the error of a number takes a second look at the rows."""
         like, whole = self.like[system], self.statistics[system, measure]
         if isinstance(whole, StatisticVector):
-            return self._moves((system, measure))
+            return self._has_influence((system, measure))
         made = estimate_from_statistic(
-            like.asked(measure)[1], whole, like.settings, self.passed.rows
+            like.delegate(measure)[1], whole, like.settings, self.first_result.rows
         )
         if made is None or made.error is not None:
             return False
-        return self._moves((system, measure))
+        return self._has_influence((system, measure))
 
-    def _moves(self, asked: Asked) -> bool:
+    def _has_influence(self, asked: Asked) -> bool:
         """Whether it is known how rows move a number, of which none is looked up."""
         system, measure = asked
         whole = self.moving.whole[asked]
@@ -324,8 +327,8 @@ class TwoPassEvaluation:
         return self.like[system].influence(measure, whole) is not None
 
     def _reduced(self, work: Callable[[Any], Any], kept: Callable[[Any], Any] = identity) -> Any:
-        self._made.append("pass")
-        return self.engine.reduce(work, self.columns, kept, f"pass {len(self._made)}")
+        self._computed.append("pass")
+        return self.engine.reduce(work, self.columns, kept, f"pass {len(self._computed)}")
 
     # --- Pass one --------------------------------------------------------------------------------
 
@@ -333,15 +336,17 @@ class TwoPassEvaluation:
     def numbers(self) -> Mapping[Asked, int]:
         """A number for the statistic of each measure, the same where measures share one; nothing
         of measures that take more than one statistic."""
-        also = set(self.also)
-        return {asked: number for asked, number in self.added.items() if asked not in also}
+        also = set(self.extra_requests)
+        return {asked: number for asked, number in self.all_numbers.items() if asked not in also}
 
     @cached_property
-    def added(self) -> Mapping[Asked, int]:
+    def all_numbers(self) -> Mapping[Asked, int]:
         """The same with those of what is added up besides."""
         asked = [(name, measure) for name in self.like for measure in self.measures]
-        asked += self.also
-        found = [self.like[name].added(measure) for name, measure in asked]  # and so all are alive
+        asked += self.extra_requests
+        found = [
+            self.like[name].batch_statistic(measure) for name, measure in asked
+        ]  # and so all are alive
         places: dict[int, int] = {}
         return {
             one: places.setdefault(id(statistic), len(places))
@@ -350,9 +355,9 @@ class TwoPassEvaluation:
         }
 
     @cached_property
-    def passed(self) -> FirstPassResult:
+    def first_result(self) -> FirstPassResult:
         """What the first pass finds."""
-        work = FirstPass(self.build, self.added, self.beside, self.looks)
+        work = FirstPass(self.build, self.all_numbers, self.auxiliary_values, self.looks)
         found: FirstPassResult = self._reduced(work, BoundStatistics(self.bounded))
         return found.settled(self.bounded)
 
@@ -361,35 +366,39 @@ class TwoPassEvaluation:
         """What each row weighs where all weigh alike, which is as good as no weight; else 1."""
         if self.unit_of_all is not None:
             return self.unit_of_all()
-        weight = self.passed.weight
-        alike = not weight.uneven and math.isfinite(weight.most)
-        return weight.most if alike and weight.most > 0 else 1.0
+        weight = self.first_result.weight
+        alike = not weight.has_unequal_weights and math.isfinite(weight.max_weight)
+        return weight.max_weight if alike and weight.max_weight > 0 else 1.0
 
     @cached_property
     def statistics(self) -> Mapping[Asked, Statistic]:
         """What each measure is a formula over, of all rows; nothing of measures that take more than
         one statistic. Where all rows weigh alike, of rows that weigh 1."""
-        return {asked: of for asked, of in self.held.items() if asked in self.numbers}
+        return {asked: of for asked, of in self.all_statistics.items() if asked in self.numbers}
 
     @cached_property
-    def held(self) -> Mapping[Asked, Statistic]:
+    def all_statistics(self) -> Mapping[Asked, Statistic]:
         """The same with what was added up besides."""
-        found, unit = self.passed.statistics, self.unit
+        found, unit = self.first_result.statistics, self.unit
         if unit != 1:
-            found = {number: of.in_units(unit) for number, of in found.items()}
-        return {asked: found[number] for asked, number in self.added.items() if number in found}
+            found = {number: of.with_unit_weights(unit) for number, of in found.items()}
+        return {
+            asked: found[number] for asked, number in self.all_numbers.items() if number in found
+        }
 
     @cached_property
-    def _weighed(self) -> Mapping[Asked, Statistic]:
+    def _weighted_statistics(self) -> Mapping[Asked, Statistic]:
         """The same with the weights as they are given."""
-        return {asked: self.passed.statistics[number] for asked, number in self.numbers.items()}
+        return {
+            asked: self.first_result.statistics[number] for asked, number in self.numbers.items()
+        }
 
     def _scale(self, asked: Asked, own: Measure, value: float) -> float:
         """How many times what rows of weight 1 move a value is what the rows as they are do: totals
         grow with the weights, all else does not."""
         if self.unit == 1 or not math.isfinite(value):
             return 1.0
-        statistic = self._weighed[asked]
+        statistic = self._weighted_statistics[asked]
         formula = apply_measure(own, statistic)
         if not isinstance(statistic, formula.definition.on):
             return 1.0  # sums of which a line is fitted
@@ -402,11 +411,11 @@ class TwoPassEvaluation:
         return {asked: self._value(*asked) for asked in self.statistics}
 
     def _value(self, system: str, measure: Measure) -> float:
-        found = self.reading(system, measure)
+        found = self.point_estimate(system, measure)
         if found is not None:
             return found.value
         statistic = self.statistics[system, measure]
-        own = self.like[system].asked(measure)[1]
+        own = self.like[system].delegate(measure)[1]
         return float(apply_measure(own, statistic).apply(statistic))
 
     # --- Pass two --------------------------------------------------------------------------------
@@ -415,19 +424,19 @@ class TwoPassEvaluation:
     def moving(self) -> InfluenceTask:
         """How much each row of a batch moves each number, as far as that is known."""
         few: dict[int, Statistic] = {}
-        for of in self._weighed.values():
+        for of in self._weighted_statistics.values():
             if id(of) not in few:
                 few[id(of)] = _limit_cells(of)
         return InfluenceTask(
-            self.build, {asked: few[id(of)] for asked, of in self._weighed.items()}
+            self.build, {asked: few[id(of)] for asked, of in self._weighted_statistics.items()}
         )
 
     @cached_property
     def influences(self) -> Mapping[Asked, Influence]:
         """How all rows move each number; nothing where there is no second look at them."""
-        if not self.engine.again:
+        if not self.engine.is_rereadable:
             return {}
-        found, asked = self._moved, list(self.statistics)
+        found, asked = self._second_result, list(self.statistics)
         if found.sums:
             return {
                 asked[k]: cluster_influence(sums, found.spaces[k].name, pairs=found.spaces[k].pairs)
@@ -435,7 +444,10 @@ class TwoPassEvaluation:
             }
         if not found.spaces:
             return {}
-        space, known = GramInfluence(products=found.products, again=self._again), list(found.spaces)
+        space, known = (
+            GramInfluence(products=found.products, resampled_value=self._resampled_norm),
+            list(found.spaces),
+        )
         own = [asked[k] for k in known]
         # One space of each kind, whose root is found once.
         kinds = dict.fromkeys(of.degrees for of in found.spaces.values())
@@ -454,9 +466,11 @@ class TwoPassEvaluation:
     @property
     def second(self) -> SecondPass:
         """What pass two makes of a batch."""
-        return SecondPass(self.moving, self._asked_of(self.compared), self.passed.weight.total)
+        return SecondPass(
+            self.moving, self._make_pairs(self.compared_pairs), self.first_result.weight.total
+        )
 
-    def _asked_of(self, systems: Sequence[tuple[str, str]]) -> list[Pair]:
+    def _make_pairs(self, systems: Sequence[tuple[str, str]]) -> list[Pair]:
         """What is asked of pairs of systems: of all measures that have a direction."""
         found = []
         for pair in systems:
@@ -465,37 +479,41 @@ class TwoPassEvaluation:
                 known = first in self.numbers and second in self.numbers
                 if not known or measure.definition.higher_is_better is None:
                     continue
-                (one, own), statistic = self.like[pair[0]].asked(measure), self.statistics[first]
+                (one, own), statistic = self.like[pair[0]].delegate(measure), self.statistics[first]
                 counted = isinstance(statistic, ConfusionMatrix)
                 mean = isinstance(statistic, Moments) and is_mean(apply_measure(own, statistic))
-                if mean and isinstance(one.over(own), RowValues):
+                if mean and isinstance(one.sample_for(own), RowValues):
                     both: Any = statistic, self.statistics[second]
-                    mean = all(of.rows == self.passed.rows for of in both)
+                    mean = all(of.rows == self.first_result.rows for of in both)
                 numbers = self.numbers[first], self.numbers[second]
-                by_rows = not counted or own.definition.share_of is not None
-                found.append(Pair(pair, measure, numbers, by_rows, mean, self.passed.clustered))
+                by_rows = not counted or own.definition.proportion_of is not None
+                found.append(
+                    Pair(pair, measure, numbers, by_rows, mean, self.first_result.clustered)
+                )
         return found
 
     def compare(self, systems: Sequence[tuple[str, str]]) -> None:
         """Look at pairs of systems, all that have not been looked at in one pass."""
-        if not self.engine.again:
+        if not self.engine.is_rereadable:
             return
-        if set(systems) <= set(self.compared):
-            self._moved  # noqa: B018
+        if set(systems) <= set(self.compared_pairs):
+            self._second_result  # noqa: B018
         missing = [pair for pair in systems if pair not in self._pairs]
-        if asked := self._asked_of(missing):
-            found = self._reduced(PairTask(self.moving, asked, self.passed.weight.total))
+        if asked := self._make_pairs(missing):
+            found = self._reduced(PairTask(self.moving, asked, self.first_result.weight.total))
             self._know(missing, found)
 
     def _know(self, systems: Sequence[tuple[str, str]], found: PairDifferences) -> None:
         """Keep what was found of pairs of systems; where the commonest of their differences was not
         counted in every batch, that takes one more look."""
-        asked, spread = self._asked_of(systems), dict(found.spread)
+        asked, spread = self._make_pairs(systems), dict(found.unit_differences)
         unsure = {
-            k: replace(asked[k], known=of.classes) for k, of in spread.items() if not of.certain
+            k: replace(asked[k], known_values=of.classes)
+            for k, of in spread.items()
+            if not of.is_certain
         }
         if unsure:
-            work = PairTask(self.moving, list(unsure.values()), self.passed.weight.total)
+            work = PairTask(self.moving, list(unsure.values()), self.first_result.weight.total)
             spread.update(zip(unsure, self._reduced(work).spread.values(), strict=True))
         met = {pair.table: found.met.get(at) for at, pair in distinct_pairs(asked)}
         self._pairs.update({pair: {} for pair in systems})
@@ -506,7 +524,7 @@ class TwoPassEvaluation:
     def differing(self, pair: tuple[str, str], measure: Measure) -> UnitDifferences | None:
         """How rows of both systems differ; None where that is not known."""
         found = self._pair(pair, measure)[0]
-        return found if found is None or self.unit == 1 else found.in_units(self.unit)
+        return found if found is None or self.unit == 1 else found.with_unit_weights(self.unit)
 
     def _pair(
         self, pair: tuple[str, str], measure: Measure
@@ -523,18 +541,18 @@ class TwoPassEvaluation:
         first, second = (self.statistics[name, measure] for name in pair)
         if not (isinstance(first, ConfusionMatrix) and isinstance(second, ConfusionMatrix)):
             return None
-        uneven, met = self.passed.weight.uneven, self._pair(pair, measure)[1]
-        if met is None or (uneven and self.passed.rows <= MAX_DRAWN_ROWS):
+        uneven, met = self.first_result.weight.has_unequal_weights, self._pair(pair, measure)[1]
+        if met is None or (uneven and self.first_result.rows <= MAX_DRAWN_ROWS):
             return None
 
         def made() -> PairedCounts | None:
             cells = met.cells(first.classes, self.unit, uneven=uneven)
             together = tuple(
-                self.like[pair[0]].asked(of)[1]
+                self.like[pair[0]].delegate(of)[1]
                 for of in self.measures
                 if self.statistics.get((pair[0], of)) is first
             )
-            if cells.by_row:
+            if cells.needs_row_draws:
                 return None
             one, two = (ClassCounts.from_matrix(of, settings, together) for of in (first, second))
             return PairedCounts(one, two, cells)
@@ -542,10 +560,10 @@ class TwoPassEvaluation:
         return cached(self, ("both", pair, id(first), settings), made)
 
     @cached_property
-    def _moved(self) -> SecondPassResult:
+    def _second_result(self) -> SecondPassResult:
         """What the second pass finds."""
         found: SecondPassResult = self._reduced(self.second)
-        self._know(self.compared, found.pairs)
+        self._know(self.compared_pairs, found.pairs)
         asked = list(self.statistics)
         self._cells.update({self.numbers[asked[k]]: of for k, of in found.cells.items()})
         self._cubes.update({asked[k]: sums for k, sums in found.cubes.items()})
@@ -553,11 +571,11 @@ class TwoPassEvaluation:
 
     def _second(self, asked: Asked) -> Any:
         """The statistic that a number takes of the second pass; None where there is none."""
-        if not self.engine.again:
+        if not self.engine.is_rereadable:
             return None
-        return self._moved.seconds.get(list(self.statistics).index(asked))
+        return self._second_result.seconds.get(list(self.statistics).index(asked))
 
-    def _again(self, combination: FloatArray) -> float:
+    def _resampled_norm(self, combination: FloatArray) -> float:
         """The squared norm of one combination of the columns, added up row by row in a pass of its
         own."""
         norm: SquaredNorm = self._reduced(self.moving.norm(combination))

@@ -111,15 +111,15 @@ class PartitionTask:
     batch."""
 
     work: Callable[[Any], Mergeable]
-    kept: Callable[[Any], Any]
+    limit: Callable[[Any], Any]
     rows: int
     name: str
     columns: tuple[str, ...]
-    by: str | None = None
+    group_column: str | None = None
 
     def partition(self, place: int, given: Iterable[pa.RecordBatch]) -> PartitionResult | None:
         """Of the partition at a place; None where it has no rows."""
-        sums: PairwiseSum[Any] = PairwiseSum(self.kept)
+        sums: PairwiseSum[Any] = PairwiseSum(self.limit)
         found = False
         try:
             for batch in self._batches(f"{self.name}, partition {place}", given):
@@ -141,21 +141,21 @@ class PartitionTask:
             count += batch.num_rows
             if count >= self.rows and end:
                 done, held = _split_rows(held, end)
-                yield self._joined(done, first, where)
+                yield self._concat_batches(done, first, where)
                 first, count, end = first + end, count - end, 0
         if held:
-            yield self._joined(held, first, where)
+            yield self._concat_batches(held, first, where)
 
     def _end(
         self, held: Sequence[pa.RecordBatch], count: int, batch: pa.RecordBatch, end: int
     ) -> int:
         """How many of the rows held, and of one batch more, are of values of ``by`` that are there
         with all their rows."""
-        if self.by is None:
+        if self.group_column is None:
             return int(count + batch.num_rows)
         import pyarrow.compute as pc
 
-        place = self.columns.index(self.by)
+        place = self.columns.index(self.group_column)
         column = batch.column(place)
         last = column[-1]
         same = pc.sum(pc.equal(column, last)).as_py() or 0
@@ -164,7 +164,7 @@ class PartitionTask:
         goes_on: bool = bool(held) and held[-1].column(place)[-1] == last
         return end if goes_on else count
 
-    def _joined(self, held: Sequence[pa.RecordBatch], first: int, where: str) -> Batch:
+    def _concat_batches(self, held: Sequence[pa.RecordBatch], first: int, where: str) -> Batch:
         import pyarrow as pa
 
         from calipers.data.streams import Batch
@@ -180,12 +180,12 @@ class PartitionTask:
 class MergeTask:
     """What is done with what comes of partitions."""
 
-    kept: Callable[[Any], Any]
+    limit: Callable[[Any], Any]
     name: str
 
-    def merged(self, parts: Iterable[PartitionResult]) -> PartitionResult:
+    def merge(self, parts: Iterable[PartitionResult]) -> PartitionResult:
         """Of several, in their order; what is wrong with the first that is."""
-        sums: PairwiseSum[Any] = PairwiseSum(self.kept)
+        sums: PairwiseSum[Any] = PairwiseSum(self.limit)
         try:
             for part in parts:
                 if part.wrong:
@@ -200,7 +200,7 @@ class MergeTask:
         parts = list(parts)
         if not parts:
             raise InputError(f"{self.name}: the table has no rows")
-        all_of_them = parts[0] if len(parts) == 1 else self.merged(parts)
+        all_of_them = parts[0] if len(parts) == 1 else self.merge(parts)
         if all_of_them.wrong:
             raise InputError(all_of_them.wrong)
         return deserialize(all_of_them.data)
@@ -251,29 +251,29 @@ class RemoteEngine(Engine):
         raise NotImplementedError
 
     @classmethod
-    def of(cls, given: Any, session: Any = None, text: Collection[str] = ()) -> Self:
+    def from_source(cls, given: Any, session: Any = None, text: Collection[str] = ()) -> Self:
         """The engine that has a data frame, or the tables under paths. Columns of CSV that are
         named in ``text`` are read as text, whatever they look like."""
         raise NotImplementedError
 
     @classmethod
-    def of_table(cls, rows: pa.Table, session: Any = None) -> Self:
+    def from_table(cls, rows: pa.Table, session: Any = None) -> Self:
         """The engine that gets a table from here."""
         raise NotImplementedError
 
     @classmethod
-    def of_lines(cls, path: str, read: TextTask, session: Any = None) -> Self:
+    def from_lines(cls, path: str, read: TextTask, session: Any = None) -> Self:
         """The engine that has what is read of the lines of text files."""
         raise NotImplementedError
 
-    def listed(
+    def select_columns(
         self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
     ) -> Self:
         """The same rows with columns by new names: as text, as numbers, and with one value in all
         of them."""
         raise NotImplementedError
 
-    def followed(self, others: Sequence[Self], name: str) -> Self:
+    def concat(self, others: Sequence[Self], name: str) -> Self:
         """The rows of all, which have the same columns."""
         raise NotImplementedError
 
@@ -283,7 +283,7 @@ class TextTask:
     """What is done with lines of text: ``read`` makes columns of them, given where they stand and
     the number of the first. The columns hold text, but for one of ``numbers``."""
 
-    read: Callable[[str, int, bytes], pa.RecordBatch]
+    read_batch: Callable[[str, int, bytes], pa.RecordBatch]
     texts: tuple[str, ...]
     numbers: str
 

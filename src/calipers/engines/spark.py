@@ -220,7 +220,7 @@ class SparkEngine(RemoteEngine):
         return next((of.sparkSession for of in frames), None) or get_session()
 
     @classmethod
-    def of(
+    def from_source(
         cls, given: Any, session: SparkSession | None = None, text: Collection[str] = ()
     ) -> SparkEngine:
         """The engine that has a data frame, or the tables under paths.
@@ -248,12 +248,12 @@ class SparkEngine(RemoteEngine):
         return cls(_read(session, files, name, text), name, files)
 
     @classmethod
-    def of_table(cls, rows: pa.Table, session: SparkSession | None = None) -> SparkEngine:
+    def from_table(cls, rows: pa.Table, session: SparkSession | None = None) -> SparkEngine:
         """As the protocol has it."""
         return cls((session or get_session()).createDataFrame(rows))
 
     @classmethod
-    def of_lines(
+    def from_lines(
         cls, path: str, read: TextTask, session: SparkSession | None = None
     ) -> SparkEngine:
         """As the protocol has it."""
@@ -271,7 +271,7 @@ class SparkEngine(RemoteEngine):
         columns = ", ".join([*(f"{name} string" for name in read.texts), f"{read.numbers} double"])
         return cls(lines.mapInArrow(_read_lines(read, path), columns), path, [path])
 
-    def listed(
+    def select_columns(
         self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
     ) -> SparkEngine:
         """As the protocol has it."""
@@ -282,14 +282,14 @@ class SparkEngine(RemoteEngine):
         columns += [lit(value).alias(name) for name, value in constants.items()]
         return SparkEngine(self.frame.select(*columns), self.name, self.files)
 
-    def followed(self, others: Sequence[SparkEngine], name: str) -> SparkEngine:
+    def concat(self, others: Sequence[SparkEngine], name: str) -> SparkEngine:
         """As the protocol has it."""
         frame = self.frame
         for other in others:
             frame = frame.unionByName(other.frame)
         return SparkEngine(frame, name, [path for of in (self, *others) for path in of.files])
 
-    def whole(self, by: str) -> SparkEngine:
+    def group_batches(self, by: str) -> SparkEngine:
         """As the protocol has it."""
         column = _column(by)
         frame = self.frame.repartition(column).sortWithinPartitions(column)
@@ -419,7 +419,7 @@ def _read_lines(
         first = 1
         for batch in given:
             lines = batch.column(0).to_pylist()
-            yield read.read(where, first, b"\n".join(lines))
+            yield read.read_batch(where, first, b"\n".join(lines))
             first += len(lines)
 
     return run
@@ -446,7 +446,7 @@ def _make_merger(
     def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = _join_pieces(given)
         for group, of in groupby(parts, lambda part: part[0] // _MEET):
-            yield from _to_pieces(group, merge.merged(part for _, part in of))
+            yield from _to_pieces(group, merge.merge(part for _, part in of))
 
     return run
 

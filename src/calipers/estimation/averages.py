@@ -33,7 +33,7 @@ class RowSummary:
 
     rows: int
     size: float
-    clustered: bool
+    has_clusters: bool
     settings: Settings
     influence: Callable[[], Influence | None]
     #: A statistic that is added up in the second look; None where there is none.
@@ -124,7 +124,7 @@ def rescale_to_all_rows(
         if found is None:
             return None
         column = np.zeros(number)
-        column[rows] = found.plain.column
+        column[rows] = found.corrected.column
         return Influence(column, space, found.name)
 
     return replace(

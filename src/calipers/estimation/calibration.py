@@ -168,13 +168,13 @@ def estimate_from_table(
         undefined=undefined_reasons(measure, table, rows),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: intervals.class_sizes(table)[::-1],
-        pivotal=definition.interval == "pivotal" or definition.binned is not None,
+        is_biased=definition.interval == "pivotal" or definition.binned is not None,
         methods={}
         if definition.binned is None
         else {"of bins": partial(_bins_interval, measure, table)},
         error=None
         if definition.coefficient is None
-        else lambda: _wald_error(measure, table, weighted=table.weighted),
+        else lambda: _wald_error(measure, table, weighted=table.has_weights),
     )
 
 
@@ -185,7 +185,7 @@ def estimate_from_sums(
     definition = measure.definition
     both, place = measure.parameters.get("slope") != "one", definition.coefficient
     assert place is not None
-    why = sums.undefined or ("separated" if both and sums.separated else None)
+    why = sums.undefined or ("separated" if both and sums.is_separated else None)
     line = None if why is not None else sums.line(both=both)
     value = NAN if line is None else (line.slope if place else line.intercept)
     # Weights that are all alike say as little as none.
@@ -220,7 +220,7 @@ class ProbableRows:
         """The table of distinct probabilities."""
         return self.rows.table
 
-    def per_row(self, measure: MeasureLike) -> None:
+    def row_values(self, measure: MeasureLike) -> None:
         """No measure of calibration is a mean over rows."""
 
     def influence(
@@ -235,16 +235,16 @@ class ProbableRows:
             return None
         return influence_of_line(self.rows, measure, whole)
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure of calibration."""
         rows = self.rows
         made = replace(
             estimate_from_table(measure, rows.table, rows.settings, len(rows.positive)),
             weight=rows.weight,
             clusters=rows.clusters,
-            alone=lambda: rows.drawn.of(measure),
-            replicates=lambda: rows.drawn_by_row.of(measure),
-            left_out=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked),
+            standalone_replicates=lambda: rows.replicates.evaluate(measure),
+            replicates=lambda: rows.drawn_by_row.evaluate(measure),
+            group_jackknife=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked_rows),
         )
         methods: dict[str, Limits] = {
             **made.methods,
@@ -275,13 +275,13 @@ def _bins_interval(
 ) -> Interval:
     """From the bins alone; ``counts_as`` is for how many rows each counts."""
     definition = measure.definition
-    levels = ProbabilityLevels.of(table)
+    levels = ProbabilityLevels.from_table(table)
     assert definition.binned is not None
     assert definition.interval is not None
-    binned = levels.gathered(definition.binned(levels, **measure.parameters))
+    binned = levels.merge_levels(definition.binned(levels, **measure.parameters))
     rows = binned.effective * counts_as
     bins = Bins(binned.total / binned.weight, rows, binned.probability, binned.share)
-    return _NORMS[definition.interval](bins, level).within(*definition.range)
+    return _NORMS[definition.interval](bins, level).clip(*definition.range)
 
 
 def _cluster_bins_interval(rows: ScoredRows, measure: MeasureLike, level: float) -> Interval:
@@ -290,25 +290,25 @@ def _cluster_bins_interval(rows: ScoredRows, measure: MeasureLike, level: float)
     clusters, definition = rows.clusters, measure.definition
     assert clusters is not None
     assert definition.binned is not None
-    if clusters.number < 2:
+    if clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
-    levels = ProbabilityLevels.of(rows.table)
+    levels = ProbabilityLevels.from_table(rows.table)
     first = definition.binned(levels, **measure.parameters)
-    binned = levels.gathered(first)
-    level_of = len(levels) - 1 - rows.order.place.astype(np.intp)
+    binned = levels.merge_levels(first)
+    level_of = len(levels) - 1 - rows.order.score_index.astype(np.intp)
     place = np.searchsorted(first, level_of, side="right") - 1
     apart = rows.positive - rows.score - (binned.share - binned.probability)[place]
     apart = apart if rows.weight is None else apart * rows.weight
     alone = float(np.square(apart).sum())
     effect = 1.0
     if alone > 0:
-        number = clusters.number
+        number = clusters.n_clusters
         together = np.bincount(clusters.code, apart, clusters.size)
         wider = intervals.t_quantile(level, number - 1) / intervals.normal_quantile(level)
         of_clusters = float(np.square(together).sum()) * number / (number - 1) * wider**2
         effect = max(1.0, of_clusters / alone)
     made = _bins_interval(measure, rows.table, level, 1 / effect)
-    return replace(made, method=clusters.named(made.method))
+    return replace(made, method=clusters.annotate_method(made.method))
 
 
 def _basic_interval(
@@ -317,7 +317,7 @@ def _basic_interval(
     if rows.clusters is None:
         return basic_bootstrap(measure, reading, rows.table, "bootstrap [B]", level)
     name = rows.clusters.bootstrap
-    if rows.clusters.number < 2:
+    if rows.clusters.n_clusters < 2:
         return intervals.no_interval(name, "too_few_clusters")
     return basic_bootstrap(measure, reading, None, name, level)
 
@@ -327,9 +327,9 @@ def basic_bootstrap(
 ) -> Interval:
     """By replicates that are turned about the value; ``table`` has the probabilities of rows that
     are independent, of which a test may find that they are calibrated."""
-    name = f"{'pivotal ' * reading.pivotal}{name}"
-    made = intervals.percentile(reading.drawn, level, name).within(*reading.bounds)
-    error = made.reason is None and reading.pivotal and measure.definition.perfect == 0
+    name = f"{'pivotal ' * reading.is_biased}{name}"
+    made = intervals.percentile(reading.cached_replicates, level, name).clip(*reading.bounds)
+    error = made.reason is None and reading.is_biased and measure.definition.perfect == 0
     if error and table is not None and _is_calibration_plausible(table, level):
         # Of what is calibrated even turned replicates are above 0 six times of ten.
         return replace(made, low=0.0, method=f"{name}, and 0 by Spiegelhalter's test")
@@ -358,7 +358,9 @@ def _skill_influence(rows: ScoredRows, measure: MeasureLike, whole: ScoreTable) 
     column = ((1 - value) * of_class[rows.positive.astype(np.intp)] - own) / least
     squares = float(whole.positive_squares.sum() + whole.negative_squares.sum())
     of_all = Moments(len(column), total, 0.0, 0.0, squares, 0.0, 0.0)
-    return Influence(column, MeanVariance(rows.weight, rows.clusters, whole=of_all), "delta")
+    return Influence(
+        column, MeanVariance(rows.weight, rows.clusters, total_moments=of_all), "delta"
+    )
 
 
 #: What a row loses whose class was given a probability.
@@ -388,7 +390,7 @@ def _estimate_coefficient(
         reading,
         influence=lambda: influence_of_line(rows, measure),
         error=error,
-        jackknife=lambda: (jackknife(measure, rows.table, rows.drawn.ranked), None),
+        jackknife=lambda: (jackknife(measure, rows.table, rows.replicates.ranked_rows), None),
     )
 
 
@@ -400,9 +402,10 @@ def _wald_error(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> S
     intercept with slope 1, whose model is wrong where the slope is not.
     """
     fit = fit_recalibration(table, measure)
-    if fit.both and not weighted:
+    if fit.has_both and not weighted:
         return StandardError(
-            math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information"
+            math.sqrt(fit.variance[fit.coefficient_index, fit.coefficient_index]),
+            "Wald, Fisher information",
         )
     return StandardError(fit.error(table), "Wald, sandwich")
 
@@ -414,14 +417,14 @@ def influence_of_line(
     their logits, where these are a batch of them."""
     fit: Recalibration | RecalibrationFit | None
     if isinstance(whole, LogitSummary):
-        defined = whole.undefined is None and not whole.separated
+        defined = whole.undefined is None and not whole.is_separated
         fit = whole.line(both=measure.parameters.get("slope") != "one") if defined else None
         if fit is None:
             return None
         to, sizes = fit.variance[measure.definition.coefficient or 0], whole.sizes
     else:
         fit, sizes = fit_recalibration(rows.table if whole is None else whole, measure), None
-        to = fit.variance[fit.place]
+        to = fit.variance[fit.coefficient_index]
     delta = measure.parameters["delta"]
     p = np.clip(rows.score, delta, 1 - delta)
     weight = np.ones(len(p)) if rows.weight is None else rows.weight
@@ -440,7 +443,7 @@ def influence_of_line(
 def fit_recalibration(table: ScoreTable, measure: MeasureLike) -> Recalibration:
     """The recalibration whose coefficient a measure is."""
     both = measure.parameters.get("slope") != "one"
-    x = ProbabilityLevels.of(table).clipped(measure.parameters["delta"])
+    x = ProbabilityLevels.from_table(table).clip(measure.parameters["delta"])
     intercept, slope = x.line if both else (x.offset, 1.0)
     p = expit(intercept + slope * x.logit)
     of_fit = fitted_information(x.logit, x.total, p)
@@ -460,18 +463,18 @@ class Recalibration(NamedTuple):
     asked for (0 for a), logit(p) and the fitted probability at each level, and the inverse
     information."""
 
-    both: bool
-    place: int
+    has_both: bool
+    coefficient_index: int
     intercept: float
     slope: float
     logit: FloatArray
-    fitted: FloatArray
+    fitted_probability: FloatArray
     variance: FloatArray
 
-    def to(self, logit: FloatArray) -> FloatArray | float:
+    def coefficient_influence(self, logit: FloatArray) -> FloatArray | float:
         """By how much a residual at a logit moves the coefficient."""
-        to = self.variance[self.place]
-        return np.asarray(to[0] + to[1] * logit) if self.both else float(to[0])
+        to = self.variance[self.coefficient_index]
+        return np.asarray(to[0] + to[1] * logit) if self.has_both else float(to[0])
 
     def error(self, table: ScoreTable) -> float:
         """Of the coefficient, from the residuals of the rows of the table: √Σ(w·residual·to)²."""
@@ -482,7 +485,10 @@ class Recalibration(NamedTuple):
         variance = 0.0
         for begin in range(0, len(self.logit), BLOCK):
             some = slice(begin, begin + BLOCK)
-            to, p = np.square(self.to(self.logit[some])), self.fitted[some]
+            to, p = (
+                np.square(self.coefficient_influence(self.logit[some])),
+                self.fitted_probability[some],
+            )
             variance += dot(squares[0][some], np.square(1 - p) * to)
             variance += dot(squares[1][some], np.square(p) * to)
         return math.sqrt(variance)

@@ -50,7 +50,7 @@ class ClusterDispersion:
             _unit_vectors(self.points - self.centres[self.cluster]), self.cluster, self.clusters
         )
 
-    def per_row(self, measure: MeasureLike) -> None:
+    def row_values(self, measure: MeasureLike) -> None:
         """No point has a value of its own."""
 
     def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
@@ -61,7 +61,7 @@ class ClusterDispersion:
             return None
         # Points may be so near to each other that what moves the value has no size.
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            moved = self._moved(measure, moments)
+            moved = self._point_influence(measure, moments)
             if whole is not None:
                 return influence(moved, self._mean(measure, moments), float(moments.total))
         return influence(moved) if np.isfinite(moved).all() else None
@@ -70,11 +70,11 @@ class ClusterDispersion:
         """The mean of what all points move: what they do to overlaps is none."""
         n, size = float(moments.total), moments.size
         within = float((moments.squares * size / np.maximum(size - 1, 1.0)).sum())
-        apart = float(moments.within + moments.between)
+        apart = float(moments.within_sum_squares + moments.between)
         mean = _slope(measure, moments, "within") * within
         return mean + _slope(measure, moments, "between") * (apart * n / max(n - 1, 1.0) - within)
 
-    def _moved(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
+    def _point_influence(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
         """By how much the value changes with the share of each point."""
         middle = (moments.size @ moments.mean) / float(moments.total)
         off, cluster = self.points - moments.mean[self.cluster], self.cluster
@@ -85,7 +85,7 @@ class ClusterDispersion:
         within = squares * size / np.maximum(size - 1, 1.0)
         moved = _slope(measure, moments, "within") * within
         moved += _slope(measure, moments, "between") * (apart * n / max(n - 1, 1.0) - within)
-        by_overlap = self._by_overlap(measure, moments)
+        by_overlap = self._overlap_derivatives(measure, moments)
         if by_overlap.any():
             far = np.sqrt(squares)
             size = np.maximum(moments.size, 1.0)
@@ -106,7 +106,7 @@ class ClusterDispersion:
             moved = moved + by_point / size[cluster]
         return np.asarray(moved * n)
 
-    def _by_overlap(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
+    def _overlap_derivatives(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
         """The derivative by each overlap of two clusters, of either order: by the worst of each
         cluster, of which there may be several."""
         worst, ends = moments.worst, []
@@ -121,7 +121,7 @@ class ClusterDispersion:
         found = np.where(at_worst, (by_worst / at_worst.sum(axis=1))[:, None], 0.0)
         return np.asarray(found + found.T)
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure of moments."""
         return estimate_geometry(measure, self.statistic, len(self.points), self.settings, self)
 
@@ -163,13 +163,13 @@ class ClusterExtremes:
         """Of all pairs of points."""
         return ClusterSeparation(*self.geometry.extremes(self.cluster))
 
-    def per_row(self, measure: MeasureLike) -> None:
+    def row_values(self, measure: MeasureLike) -> None:
         """No point has a value of its own."""
 
     def influence(self, measure: MeasureLike, whole: Any = None) -> None:
         """All but four points move nothing."""
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The value alone."""
         n, definition = len(self.cluster), measure.definition
         return PointEstimate(
@@ -223,14 +223,14 @@ def estimate_geometry(
         kind="measure of distances",
         settings=settings,
         n=n,
-        of=sampled_from,
+        n_total=sampled_from,
         unit="points",
         bounds=definition.range,
         undefined=undefined_reasons(measure, statistic, n),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (float(n),),
-        skew=lambda: _skewness(of, measure),
-        law=_PairedClusterings(of.cluster, getattr(of, "held", None), gone),
+        skewness_size=lambda: _skewness(of, measure),
+        joint_distribution=_PairedClusterings(of.cluster, getattr(of, "held", None), gone),
         influence=lambda: of.influence(measure),
         error=error,
         methods={"Student t": limits},
@@ -244,15 +244,18 @@ class _PairedClusterings:
 
     cluster: IntArray
     #: How many points each of these stands for.
-    held: FloatArray | None = None
+    point_counts: FloatArray | None = None
     #: Points that are gone, of which it is known how differences are spread.
     gone: Any = None
 
-    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """The difference."""
-        assert isinstance(second.law, _PairedClusterings)
-        moved, other = lazy_difference(first.influence, second.influence), second.law.cluster
-        gone, theirs = self.gone, second.law.gone
+        assert isinstance(second.joint_distribution, _PairedClusterings)
+        moved, other = (
+            lazy_difference(first.influence, second.influence),
+            second.joint_distribution.cluster,
+        )
+        gone, theirs = self.gone, second.joint_distribution.gone
 
         def error() -> StandardError | Interval:
             found = None if moved is None else moved()
@@ -264,7 +267,7 @@ class _PairedClusterings:
             second,
             influence=moved,
             error=error,
-            changed=lambda: n_mismatched(self.cluster, other, self.held),
+            changed=lambda: n_mismatched(self.cluster, other, self.point_counts),
             unit_spread=None if gone is None else lambda: gone.differing(theirs),
         )
 
@@ -307,7 +310,7 @@ def _limits(
     made = intervals.student(value, found.se, n, level)
     bounded = math.isfinite(bounds[1])
     scale, name = SCALES["fisher" if bounded else "log"], "Fisher's z" if bounded else "logarithms"
-    if made.reason or not scale.holds(value):
+    if made.reason or not scale.is_defined(value):
         return made
-    limits = scale.around(value, made.high - value)
+    limits = scale.symmetric_limits(value, made.high - value)
     return Interval(*limits, f"Student t, of {name}", se=found.se)

@@ -49,10 +49,10 @@ class ClassCounts:
     matrix: ConfusionMatrix
     cells: MultinomialCells
     settings: Settings
-    together: tuple[Any, ...] = ()
+    joint_measures: tuple[Any, ...] = ()
     _spread: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
     _probable: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
-    _beside: list[PairedCounts] = field(default_factory=list, repr=False)
+    _paired_counts: list[PairedCounts] = field(default_factory=list, repr=False)
 
     @classmethod
     def from_codes(
@@ -68,10 +68,10 @@ class ClassCounts:
         """The counts of rows whose classes are given as positions in ``labels``."""
         k = len(labels)
         cells = MultinomialCells.from_codes([truth, predicted], (k, k), weight, clusters)
-        if not cells.dense:
+        if not cells.is_dense:
             squares = cells.counts if weight is None else cells.squares
             matrix: ConfusionMatrix = SparseConfusionMatrix(
-                cells.counts, squares, cells.place, labels, len(truth)
+                cells.counts, squares, cells.cell_index, labels, len(truth)
             )
             return cls(matrix, cells, settings, together)
         counts = cells.onto((0, 1), cells.counts)
@@ -84,11 +84,11 @@ class ClassCounts:
     ) -> ClassCounts:
         """The same of independent rows of whom the matrix is all (for which ``cells.by_row`` must
         not be); they weigh one each, unless they are many."""
-        truth, predicted, counts = matrix.occupied()
+        truth, predicted, counts = matrix.occupied_cells()
         place, nobody = truth * matrix.classes + predicted, np.zeros(0, np.int64)
-        shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied()[2]
+        shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied_cells()[2]
         uneven = matrix.rows > MAX_DRAWN_ROWS and not np.allclose(squares, counts, rtol=ROUNDING)
-        cells = MultinomialCells(shape, place, counts, squares, nobody, uneven=uneven)
+        cells = MultinomialCells(shape, place, counts, squares, nobody, has_unequal_weights=uneven)
         return cls(matrix, cells, settings, together)
 
     @property
@@ -96,18 +96,18 @@ class ClassCounts:
         """The matrix."""
         return self.matrix
 
-    def per_row(self, measure: Any) -> FloatArray | None:
+    def row_values(self, measure: Any) -> FloatArray | None:
         """Whether each row is predicted as what it is, where a measure is the share of these."""
-        if not measure.definition.hits or measure.viewed:
+        if not measure.definition.counts_hits or measure.viewed:
             return None
         truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
         return np.asarray(truth == predicted, np.float64)
 
-    def reading(self, measure: Any) -> PointEstimate:
+    def point_estimate(self, measure: Any) -> PointEstimate:
         """The reading of a measure of counts."""
         value, definition = float(measure.apply(self.matrix)), measure.definition
         why = undefined_reasons(measure, self.matrix, self.matrix.rows)
-        seen, cells = self.share_of(measure), self.cells
+        seen, cells = self.proportion_matrix(measure), self.cells
         methods: dict[str, Limits] = {"Jeffreys of the cells": partial(self._likely, measure)}
         if seen is not None:
             size = partial(self._trials, measure, seen, value)
@@ -123,19 +123,21 @@ class ClassCounts:
             n=self.matrix.rows,
             bounds=definition.range,
             undefined=why,
-            agreed=bool(why) and bool(np.isfinite(value)),
+            is_conventional=bool(why) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
             weight=cells.weight,
             clusters=self.clusters,
             sizes=lambda: () if seen is None else (effective_trials(measure, seen),),
-            law=_CountsDistribution(measure, self),
+            joint_distribution=_CountsDistribution(measure, self),
             influence=lambda: self.influence(measure),
             error=lambda: self._error(measure, value),
             replicates=lambda: self.replicates([measure])[measure],
-            drawn_as=DRAWN_BY_SUMS if cells.by_sums else "",
-            likely=(lambda: self.likely(measure)) if cells.plain and cells.shape[0] == 2 else None,
-            stratified=lambda: self._stratified(measure),
-            studentised=lambda: self._studentised(measure),
+            resampling_name=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
+            posterior_draws=(lambda: self.likely(measure))
+            if cells.is_unweighted and cells.shape[0] == 2
+            else None,
+            stratified_replicates=lambda: self._stratified_replicates(measure),
+            studentized_replicates=lambda: self._studentized_replicates(measure),
             jackknife=lambda: self._jackknife(measure),
             methods=methods,
         )
@@ -154,29 +156,29 @@ class ClassCounts:
         """The measure of matrices as likely as their rows make them. (Where a cell holds few rows
         the bootstrap draws too few others, and from an empty one none at all.)"""
         if measure.label is not None and self.matrix.classes > 2:
-            return self._of_class(measure.label).likely(measure.plain)
-        shared = [m for m in self.together if m.label is None or self.matrix.classes == 2]
+            return self._class_counts(measure.label).likely(measure.plain)
+        shared = [m for m in self.joint_measures if m.label is None or self.matrix.classes == 2]
 
         def matrices() -> Iterator[ConfusionMatrix]:
-            for cells, drawn in self.cells.as_likely(self.settings):
-                yield cells.by_margins(drawn, self.matrix.labels)
+            for cells, drawn in self.cells.draw_posterior(self.settings):
+                yield cells.margin_confusion(drawn, self.matrix.labels)
 
         return _cached_values(self._probable, (measure, *shared), matrices)[measure]
 
-    def _of_class(self, label: str) -> ClassCounts:
+    def _class_counts(self, label: str) -> ClassCounts:
         """The counts of one class against the rest."""
-        matrix = self.matrix.of_class(label)
+        matrix = self.matrix.class_matrix(label)
         held = matrix.counts.ravel(), matrix.squares.ravel()
         cells = replace(
-            self.cells, shape=(2, 2), place=np.arange(4), counts=held[0], squares=held[1]
+            self.cells, shape=(2, 2), cell_index=np.arange(4), counts=held[0], squares=held[1]
         )
-        return replace(self, matrix=matrix, cells=cells, together=(), _probable={})
+        return replace(self, matrix=matrix, cells=cells, joint_measures=(), _probable={})
 
     def _likely(self, measure: MeasureLike, level: float) -> Interval:
         """Of rows that are independent and weigh alike; else as of so many of these."""
         return posterior_interval(self.likely(measure), measure, self.cells, level)
 
-    def share_of(
+    def proportion_matrix(
         self, measure: Any, matrix: ConfusionMatrix | None = None
     ) -> ConfusionMatrix | None:
         """The matrix of whose margin the measure is a share of rows, if it is one; of another
@@ -185,16 +187,16 @@ class ClassCounts:
         Of micro averages these are shares of what is, or is called, positive, where every row
         stands once; as a negative it stands K − 1 times.
         """
-        margin = measure.definition.share_of
+        margin = measure.definition.proportion_of
         if margin is None or measure.average in ("macro", "weighted"):
             return None
         whole = self.matrix if matrix is None else matrix
         seen: ConfusionMatrix | None = whole
         if measure.label is not None:
-            seen = whole.of_class(measure.label)
+            seen = whole.class_matrix(measure.label)
         elif measure.average == "micro":
             of_rows = margin in ("positive", "predicted_positive")
-            seen = whole.pooled(measure.picked(whole.labels)) if of_rows else None
+            seen = whole.pool(measure.picked(whole.labels)) if of_rows else None
         return seen
 
     def _trials(
@@ -210,12 +212,12 @@ class ClassCounts:
 
     def _gradient(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
         """The derivative by each of the cells."""
-        truth, predicted = np.unravel_index(self.cells.place, self.cells.shape)
+        truth, predicted = np.unravel_index(self.cells.cell_index, self.cells.shape)
         return cell_gradient(measure, self.matrix if whole is None else whole, truth, predicted)
 
     def _among(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
         """1 for each of the cells that the measure is a ratio of, 0 for the others."""
-        codes = np.unravel_index(self.cells.place, self.cells.shape)
+        codes = np.unravel_index(self.cells.cell_index, self.cells.shape)
         among = moving_cells(measure, self.matrix if whole is None else whole, *codes)
         return among.astype(np.float64)
 
@@ -225,10 +227,10 @@ class ClassCounts:
         return self.cells.row()
 
     @cached_property
-    def _by_cluster(self) -> FloatArray | None:
+    def _cluster_counts(self) -> FloatArray | None:
         """What each cluster holds of each of the cells, (clusters, C), where that is no more than
         there are rows."""
-        clusters, cells = self.clusters, len(self.cells.place)
+        clusters, cells = self.clusters, len(self.cells.cell_index)
         if clusters is None or clusters.size * cells > len(clusters.code):
             return None
         return clusters.matrices(self._row, (cells,))
@@ -247,77 +249,77 @@ class ClassCounts:
     def _error(self, measure: Any, value: float) -> StandardError:
         """By the delta method."""
         if self.clusters is not None:
-            by_cluster = self._by_cluster
+            by_cluster = self._cluster_counts
             if by_cluster is None:
                 return zero_rounding(self.influence(measure).error, value)
             moved, held = by_cluster @ self._gradient(measure), by_cluster @ self._among(measure)
-            found = cr2(moved, held if held.any() else self.clusters.held)
+            found = cr2(moved, held if held.any() else self.clusters.cluster_weights)
             return zero_rounding(StandardError(found.se, "delta", found.degrees), value)
         return StandardError(self.cells.error(self._gradient(measure), value), "delta")
 
-    def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:
+    def _apply(self, measure: Any, counts: FloatArray) -> FloatArray:
         """The measure of each of several arrays of counts of the cells (m, C)."""
-        step, out = self.cells.at_once, []
+        step, out = self.cells.batch_size, []
         for begin in range(0, len(counts), step):
             some = self.cells.matrix(counts[begin : begin + step], self.matrix.labels)
             out.append(measure.apply(some))
         return np.concatenate(out)
 
-    def _stratified(self, measure: Any) -> FloatArray | None:
+    def _stratified_replicates(self, measure: Any) -> FloatArray | None:
         """Replicates drawn class by class, of independent rows that weigh alike."""
         drawn = self.cells.drawn_by_class(self.settings)
         if drawn is None:
             return None
-        return np.concatenate([self._applied(measure, counts) for counts in drawn])
+        return np.concatenate([self._apply(measure, counts) for counts in drawn])
 
     def _jackknife(self, measure: Any) -> tuple[FloatArray, FloatArray | None]:
         """Leaving out a row of each cell in turn, for all of its rows; of clusters and of rows that
         weigh differently, and where the cells are many, one after the other or groups of them."""
         cells = self.cells
-        if cells.plain and len(cells.place) <= MOST_GROUPS:
-            rest = cells.counts - np.eye(len(cells.place))
+        if cells.is_unweighted and len(cells.cell_index) <= MOST_GROUPS:
+            rest = cells.counts - np.eye(len(cells.cell_index))
             return intervals.bootstrap_bias_correction(
-                self._applied(measure, rest), cells.counts
+                self._apply(measure, rest), cells.counts
             ), cells.counts
         return intervals.bootstrap_bias_correction(
-            self._applied(measure, cells.without_groups())
+            self._apply(measure, cells.leave_out_groups())
         ), None
 
-    def _studentised(self, measure: Any) -> tuple[float, FloatArray, FloatArray] | None:
+    def _studentized_replicates(self, measure: Any) -> tuple[float, FloatArray, FloatArray] | None:
         """Of few cells, whose counts are all there is to the rows: each replicate by the delta
         method."""
         cells = self.cells
-        if len(cells.place) > _FEW_CELLS or not cells.plain:
+        if len(cells.cell_index) > _FEW_CELLS or not cells.is_unweighted:
             return None
-        drawn = np.concatenate(list(cells.drawn(self.settings)))
+        drawn = np.concatenate(list(cells.draw_replicates(self.settings)))
         variance = np.zeros(len(drawn))
         for cell in range(drawn.shape[1]):
             steps, ends = drawn[:, cell] * STEP, []
             for sign in (1, -1):
                 moved = drawn.copy()
                 moved[:, cell] += sign * steps
-                ends.append(self._applied(measure, moved))
+                ends.append(self._apply(measure, moved))
             held = steps > 0
             slope = (ends[0][held] - ends[1][held]) / (2 * steps[held])
             variance[held] += drawn[held, cell] * np.square(slope)
         se = cells.error(self._gradient(measure))
-        return se, self._applied(measure, drawn), np.sqrt(variance)
+        return se, self._apply(measure, drawn), np.sqrt(variance)
 
     def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
         """Bootstrap replicates of each measure, all from the same draws."""
 
         def matrices() -> Iterator[ConfusionMatrix]:
-            for some in self.cells.drawn(self.settings):
+            for some in self.cells.draw_replicates(self.settings):
                 yield self.cells.redrawn(some, self.matrix.labels)
 
-        return _cached_values(self._spread, (*measures, *self.together), matrices)
+        return _cached_values(self._spread, (*measures, *self.joint_measures), matrices)
 
-    def beside(self, other: ClassCounts) -> PairedCounts:
+    def pair_with(self, other: ClassCounts) -> PairedCounts:
         """These counts and those of a second system on the same rows; kept until those of another
         are asked for."""
-        if not self._beside or self._beside[0].second is not other:
-            self._beside[:] = [PairedCounts(self, other)]
-        return self._beside[0]
+        if not self._paired_counts or self._paired_counts[0].second is not other:
+            self._paired_counts[:] = [PairedCounts(self, other)]
+        return self._paired_counts[0]
 
 
 def _cached_values(
@@ -362,11 +364,11 @@ class PairedCounts:
             return zero_rounding(
                 (self.first.influence(measure) - self.second.influence(measure)).error, size
             )
-        return StandardError(self.cells.error(self.moved(measure)[0], size), "delta")
+        return StandardError(self.cells.error(self.cell_influence(measure)[0], size), "delta")
 
-    def moved(self, measure: Any) -> tuple[FloatArray, FloatArray]:
+    def cell_influence(self, measure: Any) -> tuple[FloatArray, FloatArray]:
         """How much a row of each cell moves the difference, and the rows of each."""
-        truth, first, second = np.unravel_index(self.cells.place, self.cells.shape)
+        truth, first, second = np.unravel_index(self.cells.cell_index, self.cells.shape)
         ours, theirs = (
             cell_gradient(measure, counts.matrix, truth, predicted)
             for counts, predicted in ((self.first, first), (self.second, second))
@@ -381,12 +383,12 @@ class PairedCounts:
         of, weight = self.cells.row(), self.cells.weight
         if weight is not None and not (there := weight > 0).all():
             of = of[there]
-        return np.bincount(of, minlength=len(self.cells.place)).astype(np.float64)
+        return np.bincount(of, minlength=len(self.cells.cell_index)).astype(np.float64)
 
     def unit_groups(self, measure: Any) -> UnitGroups:
         """By how much rows of weight 1 in each cell move the difference, times all weight."""
         there, cells = self._rows > 0, self.cells
-        values = self.moved(measure)[0] * cells.counts.sum()
+        values = self.cell_influence(measure)[0] * cells.counts.sum()
         of = (values, self._rows, cells.counts, cells.squares)
         return UnitGroups(*(column[there] for column in of))
 
@@ -394,7 +396,7 @@ class PairedCounts:
         self, measure: Any, first: PointEstimate, second: PointEstimate
     ) -> PointEstimate:
         """That of the readings of both, the first less the second."""
-        of_rows = measure.definition.hits is not None and not measure.viewed
+        of_rows = measure.definition.counts_hits is not None and not measure.viewed
         known = bool(np.isfinite(first.value - second.value))
 
         def error() -> StandardError | Interval:
@@ -411,36 +413,44 @@ class PairedCounts:
             influence=lazy_difference(first.influence, second.influence),
             error=error,
             methods={"Jeffreys of the cells": likely} if known else {},
-            replicates=lambda: self.drawn(measure),
-            drawn_as=DRAWN_BY_SUMS if cells.by_sums else "",
-            unit_groups=(lambda: self.unit_groups(measure)) if cells.by_sums else None,
+            replicates=lambda: self.replicate_differences(measure),
+            drawn_as=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
+            unit_groups=(lambda: self.unit_groups(measure)) if cells.needs_weight_sums else None,
             likely=lambda: self.likely(measure),
-            stratified=(lambda: self.by_class(measure)) if cells.plain else None,
-            jackknife=lambda: self.moved(measure) if cells.plain else None,
-            discordant=(lambda: self.discordant(measure)) if of_rows and cells.plain else None,
+            stratified=(lambda: self.stratified_differences(measure))
+            if cells.is_unweighted
+            else None,
+            jackknife=lambda: self.cell_influence(measure) if cells.is_unweighted else None,
+            discordant=(lambda: self.discordant(measure))
+            if of_rows and cells.is_unweighted
+            else None,
         )
 
-    def drawn(self, measure: Any) -> FloatArray:
+    def replicate_differences(self, measure: Any) -> FloatArray:
         """Bootstrap replicates of the difference; of all measures at once."""
-        return self._drawn[measure] if measure in self._drawn else self._all([measure])[measure]
+        return (
+            self._cached_replicates[measure]
+            if measure in self._cached_replicates
+            else self._all([measure])[measure]
+        )
 
     @cached_property
-    def _drawn(self) -> dict[Any, FloatArray]:
-        return self._all(self.first.together)
+    def _cached_replicates(self) -> dict[Any, FloatArray]:
+        return self._all(self.first.joint_measures)
 
     def _all(self, measures: Sequence[Any]) -> dict[Any, FloatArray]:
-        if self._drawn_alike:
+        if self._has_shared_draws:
             first, second = (of.replicates(measures) for of in (self.first, self.second))
             return {measure: first[measure] - second[measure] for measure in measures}
-        return self._differences(self.cells.drawn(self.first.settings), measures)
+        return self._differences(self.cells.draw_replicates(self.first.settings), measures)
 
     @property
-    def _drawn_alike(self) -> bool:
+    def _has_shared_draws(self) -> bool:
         """Whether each system alone is drawn by the same rows (or clusters) as both together, so
         that its replicates are already those of the pair."""
         alone = (self.first.cells, self.second.cells)
-        return all(cells.by_row for cells in (self.cells, *alone)) and (
-            self.cells.weight is None or not self.cells.dense
+        return all(cells.needs_row_draws for cells in (self.cells, *alone)) and (
+            self.cells.weight is None or not self.cells.is_dense
         )
 
     def likely(self, measure: Any) -> FloatArray:
@@ -453,12 +463,14 @@ class PairedCounts:
             cells = MultinomialCells.from_codes(codes, (2, 2, 2), cells.weight, cells.clusters)
             names = ("rest", measure.label)
         parts = []
-        for likely, drawn in cells.as_likely(self.first.settings):
-            first, second = (likely.by_margins(drawn, names, axes) for axes in ((0, 1), (0, 2)))
+        for likely, drawn in cells.draw_posterior(self.first.settings):
+            first, second = (
+                likely.margin_confusion(drawn, names, axes) for axes in ((0, 1), (0, 2))
+            )
             parts.append(seen.apply(first) - seen.apply(second))
         return np.concatenate(parts)
 
-    def by_class(self, measure: Any) -> FloatArray | None:
+    def stratified_differences(self, measure: Any) -> FloatArray | None:
         """The same of one measure, drawn class by class."""
         drawn = self.cells.drawn_by_class(self.first.settings)
         return None if drawn is None else self._differences(drawn, [measure])[measure]
@@ -477,7 +489,7 @@ class PairedCounts:
     def discordant(self, measure: Any) -> tuple[float, float]:
         """How many rows only one of the two gets right: the first for accuracy, the second for the
         error rate, and the other way round."""
-        truth, first, second = np.unravel_index(self.cells.place, self.cells.shape)
+        truth, first, second = np.unravel_index(self.cells.cell_index, self.cells.shape)
         counts = self.cells.counts
         only_first = float(counts[(first == truth) & (second != truth)].sum())
         only_second = float(counts[(first != truth) & (second == truth)].sum())
@@ -494,7 +506,9 @@ class _CountsDistribution:
     measure: Any
     counts: ClassCounts
 
-    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """The difference, from the cells of truth × first × second."""
-        assert isinstance(second.law, _CountsDistribution)
-        return self.counts.beside(second.law.counts).difference(self.measure, first, second)
+        assert isinstance(second.joint_distribution, _CountsDistribution)
+        return self.counts.pair_with(second.joint_distribution.counts).difference(
+            self.measure, first, second
+        )

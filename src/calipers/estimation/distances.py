@@ -27,7 +27,7 @@ class PointDistances:
         """From each point, or each of some, to those of each cluster."""
         if self.metric == "sqeuclidean":
             at = self.points if of is None else self.points[of]
-            return self._squared(at, self.points, cluster, None, self.clusters)
+            return self._squared_distances(at, self.points, cluster, None, self.clusters)
         from calipers import _core
 
         metric: Any = self.metric
@@ -38,7 +38,9 @@ class PointDistances:
         """The sum of the distances of each of these points from some others, each by its weight."""
         code = np.zeros(len(others), np.int64)
         if self.metric == "sqeuclidean":
-            return self._squared(self.points[rows], self.points[others], code, weight, 1)[:, 0]
+            return self._squared_distances(self.points[rows], self.points[others], code, weight, 1)[
+                :, 0
+            ]
         from calipers import _core
 
         metric: Any = self.metric
@@ -56,7 +58,7 @@ class PointDistances:
         return _core.dunn_distances(self.points, cluster, self.clusters, metric)
 
     @staticmethod
-    def _squared(
+    def _squared_distances(
         at: FloatArray, points: FloatArray, code: IntArray, weight: FloatArray | None, codes: int
     ) -> FloatArray:
         """Σw‖x − y‖² = W‖x − m‖² + Σw‖y − m‖², with the mean m of the y."""

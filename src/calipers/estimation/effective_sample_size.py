@@ -72,7 +72,7 @@ def interval(
         return intervals.no_interval(METHOD, "no_spread")
     size, name = share * (1 - share) / (variance * rate**2), METHOD
     if clusters is not None:
-        name = clusters.named(f"{METHOD}, clustered")
+        name = clusters.annotate_method(f"{METHOD}, clustered")
         size /= intervals.to_student(1.0, clusters.degrees, level) ** 2
     bounded = measure.average == "macro" and ends[1] < math.inf
     centre = (
@@ -134,13 +134,13 @@ def class_average_interval(
         average = replace(parse(measure.definition.macro_of, ("counts",)), average="macro")
         made, to = (
             class_average_interval(average, matrix, cells, level),
-            measure.definition.rescaled,
+            measure.definition.chance_adjusted,
         )
         if made is None or made.reason or to is None:
             return made
         low, high = (float(to(np.asarray(end), matrix)) for end in (made.low, made.high))
         return replace(made, low=low, high=high, se=made.se * (high - low) / (made.high - made.low))
-    truth, predicted = np.divmod(cells.place, matrix.classes)
+    truth, predicted = np.divmod(cells.cell_index, matrix.classes)
     by_cluster = cells.clusters is not None
     squared = cells.squares_by_class() if by_cluster else label_weights(matrix.squared)
     units = kish_weights(label_weights(matrix), squared)
@@ -219,11 +219,11 @@ def add_interval(
             found = reading.jackknife()
             return 0.0 if found is None else 6 * abs(intervals.acceleration(*found))
         own = None if reading.influence is None else reading.influence()
-        return 0.0 if own is None else abs(intervals.skewness(own.moved))
+        return 0.0 if own is None else abs(intervals.skewness(own.influence_values))
 
     limits: Limits = partial(_effective_rows_interval, reading, terms, number)
     methods = {**reading.methods, "effective rows": limits}
-    return replace(reading, skew=skewness, methods=methods)
+    return replace(reading, skewness_size=skewness, methods=methods)
 
 
 def _effective_rows_interval(
@@ -235,7 +235,7 @@ def _effective_rows_interval(
     """As a share of as many rows as have the same spread: a row of either class is added to each
     term, which may stand anywhere among those of the other one. What they add to the variance is no
     less than that of as many rows as there are allows, since the terms share them."""
-    found, (low, high) = reading.found_error, reading.bounds
+    found, (low, high) = reading.standard_error, reading.bounds
     if not isinstance(found, StandardError) or not found.se >= 0:
         return None
     rows = effective_number(reading) if number is None else number

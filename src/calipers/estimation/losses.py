@@ -105,7 +105,7 @@ class RowLosses:
         """Their moments."""
         return Moments.from_rows(self.values, self.weight)
 
-    def added(self, measure: MeasureLike) -> SkewMoments:
+    def batch_statistic(self, measure: MeasureLike) -> SkewMoments:
         """What batches of them add up to for a measure: with how values are spread, where its
         interval takes that."""
 
@@ -122,12 +122,12 @@ class RowLosses:
         bounded &= is_mean(measure) and definition.hits is None
         return cached(self, ("added", squares, bounded), made)
 
-    def reading(self, measure: MeasureLike, trials: float | None = None) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike, trials: float | None = None) -> PointEstimate:
         """The reading of a measure of their mean."""
         rows = self.values, self.weight, self.clusters, self.settings
         return estimate_mean_loss(measure, *rows, trials, self.ends)
 
-    def per_row(self, measure: MeasureLike) -> FloatArray:
+    def row_values(self, measure: MeasureLike) -> FloatArray:
         """The values."""
         return self.values
 
@@ -157,7 +157,7 @@ def estimate_from_moments(
         if by_cluster is not None:
             of = _ClusterIntervals(measure, moments, bounds, by_cluster)
         methods = of.methods()
-        if definition.hits is not None and by_cluster is None:
+        if definition.counts_hits is not None and by_cluster is None:
             methods |= proportion_intervals(value, moments.effective_size)
         known = {"skew": lambda: abs(of.skewness), "methods": methods}
     return PointEstimate(
@@ -172,14 +172,14 @@ def estimate_from_moments(
         sizes=lambda: (moments.effective_size,),
         error=lambda: StandardError(rate * moments.standard_error, "delta"),
         kurtosis=(lambda: excess_kurtosis(moments)) if is_mean_square(measure) else None,
-        far_end=definition.interval == "far_end",
+        has_far_bound=definition.interval == "far_end",
         **known,
     )
 
 
 def is_mean_square(measure: MeasureLike) -> bool:
     """Whether it is of a mean of squares."""
-    return measure.definition.rows in SQUARES
+    return measure.definition.row_formula in SQUARES
 
 
 def excess_kurtosis(squares: Moments) -> float:
@@ -215,11 +215,11 @@ def estimate_mean_loss(
         made,
         weight=weight,
         clusters=clusters,
-        skew=lambda: abs(of.skewness),
+        skewness_size=lambda: abs(of.skewness),
         error=None,
         influence=lambda: influence(measure, loss, weight, clusters),
         units=UnitValues(loss, weight, clusters),
-        units_make_value=is_mean(measure),
+        value_is_unit_mean=is_mean(measure),
         replicates=of.replicates,
         jackknife=of.left_out,
         methods={
@@ -244,14 +244,14 @@ def influence(
     """By how much each row moves a measure of the mean loss, where it has a slope; ``whole`` are
     the moments of all rows, where these are a batch of them."""
     if is_mean(measure):
-        space = MeanVariance(weight, clusters, whole=whole)
+        space = MeanVariance(weight, clusters, total_moments=whole)
         return Influence(loss, space, "normal" if space.clusters is None else "Student t")
     moments = Moments.from_rows(loss, weight) if whole is None else whole
     rate = loss_derivative(measure, float(measure.apply(moments)), moments)
     if not np.isfinite(rate):
         return None
     scaled = None if whole is None else replace(whole, mean=rate * whole.mean)
-    space = MeanVariance(weight, clusters, whole=scaled)
+    space = MeanVariance(weight, clusters, total_moments=scaled)
     return Influence(rate * loss, space)
 
 
@@ -277,18 +277,21 @@ class _MeanIntervals:
         self.measure, self.moments, self.bounds = measure, moments, bounds
         self.kind = measure.definition.interval
 
-    def at(self, means: FloatArray) -> FloatArray:
+    def value_at_mean(self, means: FloatArray) -> FloatArray:
         """The measure, were the mean another."""
         return self.measure.apply(replace(self.moments, mean=means))  # type: ignore[arg-type]
 
     def methods(self) -> dict[str, Limits]:
         """By name, but for those that take rows."""
-        made: dict[str, Limits] = {"delta": self.by_error, "hall": self.skewed}
+        made: dict[str, Limits] = {
+            "delta": self.error_interval,
+            "hall": self.skew_corrected_interval,
+        }
         if self.kind == "root_mean":
             made["chi-square"] = self.chi_square
         else:
             made["student"] = self.student
-        spread = self.spread
+        spread = self.value_histogram
         if spread is not None and is_mean(self.measure) and np.isfinite(self.bounds).all():
             made["bayesian"] = lambda level: bayesian_bootstrap.lower_tail(
                 spread, self.bounds, level
@@ -296,7 +299,7 @@ class _MeanIntervals:
         return made
 
     @property
-    def spread(self) -> Histogram | None:
+    def value_histogram(self) -> Histogram | None:
         """How the values are spread, where that is known without them."""
         independent = isinstance(self.moments, SkewMoments) and self.clusters is None
         return self.moments.spread if independent else None  # type: ignore[attr-defined]
@@ -308,7 +311,7 @@ class _MeanIntervals:
         known = isinstance(moments, SkewMoments) and np.isfinite(moments.mean)
         return moments.skewness if known else 0.0  # type: ignore[attr-defined]
 
-    def skewed(self, level: float) -> Interval:
+    def skew_corrected_interval(self, level: float) -> Interval:
         """Student's t, corrected for skewness."""
         degrees = self.moments.effective_size - 1
         if self.clusters is not None:
@@ -318,33 +321,33 @@ class _MeanIntervals:
         if self.clusters is None and made.reason is None and is_mean_square(self.measure):
             high = self.unseen(level)
             made = replace(made, high=max(made.high, high) if np.isfinite(high) else made.high)
-        if self.clusters is not None and self.clusters.number < 2:
+        if self.clusters is not None and self.clusters.n_clusters < 2:
             return intervals.no_interval(made.method, "too_few_clusters")
-        return self.of_limits(self.named(made))
+        return self.transform_limits(self.annotate_clusters(made))
 
     def unseen(self, level: float) -> float:
         """How high a mean of squares may be for half a row beyond the largest; NaN where it is not
         known how they are spread."""
-        if self.spread is None:
+        if self.value_histogram is None:
             return float("nan")
-        end = unseen_square(self.spread.largest, self.spread.rows)
-        return bayesian_bootstrap.upper_tail(self.spread, end, level)
+        end = unseen_square(self.value_histogram.largest, self.value_histogram.rows)
+        return bayesian_bootstrap.upper_tail(self.value_histogram, end, level)
 
-    def named(self, made: Interval) -> Interval:
+    def annotate_clusters(self, made: Interval) -> Interval:
         """Whose method says how many clusters there are."""
         return (
             made
             if self.clusters is None
-            else replace(made, method=self.clusters.named(made.method))
+            else replace(made, method=self.clusters.annotate_method(made.method))
         )
 
-    def of_limits(self, made: Interval) -> Interval:
+    def transform_limits(self, made: Interval) -> Interval:
         """Limits of the mean as the measure takes them."""
         if made.reason is not None:
             return made
         ends = np.array([made.low, made.high])
         ends = np.maximum(ends, 0.0) if self.bounds[0] >= 0 else ends
-        low, high = self.at(ends).tolist()
+        low, high = self.value_at_mean(ends).tolist()
         return replace(made, low=low, high=high, se=self.error)
 
     @property
@@ -362,18 +365,18 @@ class _MeanIntervals:
         """How fast the measure rises with the mean."""
         return loss_derivative(self.measure, float(self.measure.apply(self.moments)), self.moments)
 
-    def by_error(self, level: float) -> Interval:
+    def error_interval(self, level: float) -> Interval:
         """From the standard error of the mean."""
         if self.clusters is None:
-            return self.of_mean(self.mean_error, level)
+            return self.mean_interval(self.mean_error, level)
         if not self.clusters.degrees > 0:
             return intervals.no_interval("none", "too_few_clusters")
         wide = intervals.to_student(self.mean_error, self.clusters.degrees, level)
-        made = self.of_mean(wide, level)
-        name = self.clusters.named(f"{made.method}, clustered")
+        made = self.mean_interval(wide, level)
+        name = self.clusters.annotate_method(f"{made.method}, clustered")
         return replace(made, method=name, se=self.error)
 
-    def of_mean(self, se: float, level: float) -> Interval:
+    def mean_interval(self, se: float, level: float) -> Interval:
         """From a standard error of the mean, as the measure takes it."""
         mean = self.moments.mean
         if self.kind == "root_mean":
@@ -381,17 +384,21 @@ class _MeanIntervals:
         made = intervals.normal_mean(mean, se, level)
         if self.kind not in ("total", "exponential"):
             return made
-        return self.of_limits(made if made.reason else replace(made, method="normal, of the mean"))
+        return self.transform_limits(
+            made if made.reason else replace(made, method="normal, of the mean")
+        )
 
     def student(self, level: float) -> Interval:
         """Student's t."""
         if self.clusters is not None:
-            return replace(self.by_error(level), method=self.clusters.named("Student t"))
+            return replace(
+                self.error_interval(level), method=self.clusters.annotate_method("Student t")
+            )
         n, se = self.moments.effective_size, self.mean_error
         t = intervals.student(self.moments.mean, se, n, level)
         if t.reason is not None:
             return t
-        made = self.of_mean(intervals.to_student(se, n - 1, level), level)
+        made = self.mean_interval(intervals.to_student(se, n - 1, level), level)
         return replace(made, method=made.method.replace("normal", "Student t"), se=self.error)
 
     def chi_square(self, level: float) -> Interval | None:
@@ -427,7 +434,7 @@ class _ClusterIntervals(_MeanIntervals):
     @cached_property
     def skewness(self) -> float:
         """Of sums by cluster."""
-        return intervals.skewness(self.by_cluster.moved)
+        return intervals.skewness(self.by_cluster.influence_values)
 
     @property
     def mean_error(self) -> float:
@@ -455,7 +462,9 @@ class _LossIntervals(_MeanIntervals):
     def replicates(self) -> FloatArray:
         """Of the bootstrap of rows, or of their clusters."""
         column = self.loss[:, None]
-        return self.at(row_means(column, self.weight, self.settings, self.clusters)[:, 0])
+        return self.value_at_mean(
+            row_means(column, self.weight, self.settings, self.clusters)[:, 0]
+        )
 
     def methods(self) -> dict[str, Limits]:
         """By name, but for the bootstraps of all."""
@@ -463,7 +472,7 @@ class _LossIntervals(_MeanIntervals):
         if is_mean(self.measure) and np.isfinite(self.bounds).all():
             made["bayesian"] = self.bayesian
         if self.clusters is None:
-            made["studentised"] = self.studentised
+            made["studentised"] = self.bootstrap_t_interval
         return made
 
     @cached_property
@@ -474,15 +483,15 @@ class _LossIntervals(_MeanIntervals):
             return 0.0
         if self.weight is not None:  # a row of weight 0 is no row, even where its value is infinite
             loss = np.where(self.weight > 0, loss, mean)
-        return intervals.skewness(UnitValues(loss, self.weight, self.clusters).moved)
+        return intervals.skewness(UnitValues(loss, self.weight, self.clusters).influence_values)
 
     def unseen(self, level: float) -> float:
         """By half a row beyond the largest."""
-        end = unseen_square(self._used)
+        end = unseen_square(self._used_values)
         return bayesian_bootstrap.upper_tail(self.loss, end, level, self.weight)
 
     @property
-    def _used(self) -> FloatArray:
+    def _used_values(self) -> FloatArray:
         """The values of rows that weigh anything."""
         return self.loss if self.weight is None else self.loss[self.weight > 0]
 
@@ -502,11 +511,11 @@ class _LossIntervals(_MeanIntervals):
         """Of values that have ends; of clusters by their means."""
         values, weight = self.loss, self.weight
         if self.clusters is not None:
-            if self.clusters.number < 2:
+            if self.clusters.n_clusters < 2:
                 return intervals.no_interval(bayesian_bootstrap.METHOD, "too_few_clusters")
-            values, weight = self.clusters.by_mean(values)
+            values, weight = self.clusters.cluster_means(values)
         made = bayesian_bootstrap.lower_tail(values, self.bounds, level, weight)
-        return self.named(made)
+        return self.annotate_clusters(made)
 
     def left_out(self) -> tuple[FloatArray, None]:
         """How much each row, or cluster, moves the value by being left out."""
@@ -519,12 +528,12 @@ class _LossIntervals(_MeanIntervals):
             means = (parts[:, 0].sum() - parts[:, 0]) / (parts[:, 1].sum() - parts[:, 1])
             # A sum of what is not negative is not negative, but for rounding.
             means = np.maximum(means, 0.0) if self.loss.min(initial=0.0) >= 0 else means
-            return intervals.bootstrap_bias_correction(self.at(means)), None
+            return intervals.bootstrap_bias_correction(self.value_at_mean(means)), None
 
-    def studentised(self, level: float) -> Interval:
+    def bootstrap_t_interval(self, level: float) -> Interval:
         """Bootstrap-t of the mean."""
         drawn, se = self._drawn_with_errors(), self.moments.standard_error
-        return self.of_limits(intervals.bootstrap_t(self.moments.mean, se, *drawn, level))
+        return self.transform_limits(intervals.bootstrap_t(self.moments.mean, se, *drawn, level))
 
     def _drawn_with_errors(self) -> tuple[FloatArray, FloatArray]:
         """Replicates of the mean, and the standard error of each."""
@@ -532,7 +541,9 @@ class _LossIntervals(_MeanIntervals):
 
         settings, loss, weight = self.settings, self.loss, self.weight
         if weight is None:
-            means, errors = _core.bootstrap_means(loss[:, None], settings.seed, settings.resamples)
+            means, errors = _core.bootstrap_means(
+                loss[:, None], settings.seed, settings.n_resamples
+            )
             return means[:, 0], errors[:, 0]
         means, errors = weighted_means([loss[weight > 0]], weight[weight > 0], settings)
         return means[:, 0], errors[:, 0]

@@ -52,23 +52,23 @@ class LabelCounts:
         """The counts."""
         return self.matrices
 
-    def per_row(self, measure: MeasureLike) -> None:
+    def row_values(self, measure: MeasureLike) -> None:
         """No average over labels is a mean over rows."""
 
     @property
-    def _long(self) -> bool:
+    def _is_slow(self) -> bool:
         """Whether redrawing all labels takes too long."""
-        return self.truth.size * 3 * self.settings.resamples > MOST_REDRAWN
+        return self.truth.size * 3 * self.settings.n_resamples > MOST_REDRAWN
 
-    def _by_error(self, measure: Any) -> bool:
+    def _needs_delta_method(self, measure: Any) -> bool:
         """Whether an average of counts goes by the delta method, unless the bootstrap is asked for:
         of scarce labels, and where redrawing all labels takes too long."""
         return not self.settings.prefers_bootstrap and (
-            self._long or _is_scarce(measure, self.matrices)
+            self._is_slow or _is_scarce(measure, self.matrices)
         )
 
     @cached_property
-    def drawn(self) -> LabelMatrices:
+    def replicates(self) -> LabelMatrices:
         """Bootstrap replicates of the counts, rows drawn."""
         columns = np.hstack([self.truth & self.predicted, self.truth, self.predicted])
         means = row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
@@ -83,22 +83,22 @@ class LabelCounts:
         """As a share of effective rows."""
 
         def squares(by_count: FloatArray) -> float:
-            moved = self._moved(by_count)
+            moved = self._row_influence(by_count)
             return dot(moved, moved) if self.clusters is None else self.clusters.squares(moved)
 
         return effective_sample_size.interval(
-            measure, self.matrices, self._units, squares, level, self.clusters
+            measure, self.matrices, self._row_weights, squares, level, self.clusters
         )
 
     @cached_property
-    def _units(self) -> FloatArray:
+    def _row_weights(self) -> FloatArray:
         """What a row of each label weighs, or a cluster of them, by Kish's number."""
         if self.clusters is None:
             return effective_sample_size.effective_row_weights(self.matrices)
         sums = self.clusters.sums((self.truth | self.predicted).astype(np.float64))
         return effective_sample_size.kish_weights(sums.sum(axis=0), np.square(sums).sum(axis=0))
 
-    def _moved(self, by_count: FloatArray) -> FloatArray:
+    def _row_influence(self, by_count: FloatArray) -> FloatArray:
         """What each row moves, of derivatives by the counts of each label."""
         cell = self.truth * 2 + self.predicted
         out = np.zeros(len(cell))
@@ -110,7 +110,9 @@ class LabelCounts:
         """By how much each row moves an average of counts over labels; ``whole`` are the counts of
         all rows, where these are a batch of them."""
         by_count = class_gradient(measure, self.matrices if whole is None else whole)
-        return Influence(self._moved(by_count), VarianceEstimator(self.weight, self.clusters))
+        return Influence(
+            self._row_influence(by_count), VarianceEstimator(self.weight, self.clusters)
+        )
 
     def second(self, measure: MeasureLike, whole: LabelMatrices) -> Moments | None:
         """What each row moves an average by, with the rows that are added to each label, of which
@@ -121,10 +123,10 @@ class LabelCounts:
             if self.clusters is not None
             else effective_sample_size.count_derivatives(measure, whole)
         )
-        return None if by_count is None else Moments.from_rows(self._moved(by_count))
+        return None if by_count is None else Moments.from_rows(self._row_influence(by_count))
 
     @staticmethod
-    def of_matrices(
+    def from_matrices(
         measure: MeasureLike,
         matrices: LabelMatrices,
         settings: Settings,
@@ -153,21 +155,21 @@ class LabelCounts:
             n=rows,
             bounds=definition.range,
             undefined=why,
-            agreed=bool(why) and bool(np.isfinite(value)),
+            is_conventional=bool(why) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
-            few=lambda: not settings.prefers_bootstrap and _is_scarce(measure, matrices),
+            has_few_units=lambda: not settings.prefers_bootstrap and _is_scarce(measure, matrices),
             methods={} if second is None else {"effective rows": interval},
         )
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The reading of an average of counts."""
         return replace(
-            self.of_matrices(measure, self.matrices, self.settings, len(self.truth)),
+            self.from_matrices(measure, self.matrices, self.settings, len(self.truth)),
             weight=self.weight,
             clusters=self.clusters,
-            few=lambda: self._by_error(measure),
+            has_few_units=lambda: self._needs_delta_method(measure),
             influence=lambda: self.influence(measure),
-            replicates=lambda: measure.apply(self.drawn),
+            replicates=lambda: measure.apply(self.replicates),
             methods={"effective rows": partial(self._interval, measure)},
         )
 
@@ -194,33 +196,35 @@ class RowValues:
     ends: tuple[float, float] | None = None
 
     @cached_property
-    def has(self) -> Any:
+    def defined_mask(self) -> Any:
         """Which rows have a value."""
         return ~np.isnan(self.values)
 
     @cached_property
     def present(self) -> RowLosses:
         """The rows that have a value."""
-        weight = None if self.weight is None else self.weight[self.has]
-        clusters = None if self.clusters is None else self.clusters.taken(self.has)
-        return RowLosses(self.values[self.has], weight, clusters, self.settings, self.ends)
+        weight = None if self.weight is None else self.weight[self.defined_mask]
+        clusters = None if self.clusters is None else self.clusters.take_rows(self.defined_mask)
+        return RowLosses(self.values[self.defined_mask], weight, clusters, self.settings, self.ends)
 
     @property
     def statistic(self) -> Moments:
         """Of the rows that have a value."""
         return self.present.statistic
 
-    def added(self, measure: MeasureLike) -> Moments:
+    def batch_statistic(self, measure: MeasureLike) -> Moments:
         """What batches of them add up to."""
-        return self.present.added(measure)
+        return self.present.batch_statistic(measure)
 
-    def per_row(self, measure: MeasureLike) -> FloatArray:
+    def row_values(self, measure: MeasureLike) -> FloatArray:
         """The values."""
         return self.values
 
     def replicates(self) -> FloatArray:
         """Bootstrap replicates of the mean, all rows drawn."""
-        columns = np.column_stack([np.where(self.has, self.values, 0.0), self.has])
+        columns = np.column_stack(
+            [np.where(self.defined_mask, self.values, 0.0), self.defined_mask]
+        )
         means = row_means(columns, self.weight, self.settings, self.clusters)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(means[:, 0] / means[:, 1])
@@ -229,14 +233,14 @@ class RowValues:
         """By how much each of all rows moves the mean; ``total`` is what all weigh that have a
         value, where these are a batch of them."""
         weight = np.ones(len(self.values)) if self.weight is None else self.weight
-        total = weight[self.has].sum() if total is None else total
+        total = weight[self.defined_mask].sum() if total is None else total
         with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
             moved = np.nan_to_num(self.values - mean) * weight / total
         return Influence(moved, self._space)
 
     @property
     def _space(self) -> VarianceEstimator:
-        held = self.has.astype(np.float64)
+        held = self.defined_mask.astype(np.float64)
         return VarianceEstimator(
             self.weight, self.clusters, held=held if self.weight is None else held * self.weight
         )
@@ -248,23 +252,27 @@ class RowValues:
         if found is None:
             return None
         out = np.zeros(len(self.values))
-        out[self.has] = found.plain.column
+        out[self.defined_mask] = found.corrected.column
         return replace(found, column=out, space=self._space)
 
-    def reading(self, measure: Any) -> PointEstimate:
+    def point_estimate(self, measure: Any) -> PointEstimate:
         """The reading, from the rows that have a value."""
-        share = measure.definition.hits is not None and self.clusters is None
+        share = measure.definition.counts_hits is not None and self.clusters is None
         trials = self.statistic.effective_size if share else None
-        made = self.present.reading(measure.plain, trials)
-        return replace(_rescale_to_defined(measure, made, len(self.values)), law=self)
+        made = self.present.point_estimate(measure.plain, trials)
+        return replace(
+            _rescale_to_defined(measure, made, len(self.values)), joint_distribution=self
+        )
 
-    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """As of losses; where a row lacks one of its two values, by what each row adds to either
         mean."""
-        other = second.law
+        other = second.joint_distribution
         assert isinstance(other, RowValues)
-        if self.has.all() and other.has.all():
-            return replace(first, law=None) - replace(second, law=None)
+        if self.defined_mask.all() and other.defined_mask.all():
+            return replace(first, joint_distribution=None) - replace(
+                second, joint_distribution=None
+            )
         return first.difference(
             second,
             n=len(self.values),
@@ -280,7 +288,7 @@ def _rescale_to_defined(measure: Any, made: PointEstimate, rows: int) -> PointEs
     undefined = dict.fromkeys(made.undefined, rows)
     if 0 < rows - made.n < rows:
         undefined[next(iter(measure.definition.undefined))] = rows - made.n
-    return replace(made, of=rows, undefined=undefined)
+    return replace(made, n_total=rows, undefined=undefined)
 
 
 def reweighted_influence(found: Influence) -> Influence:
@@ -295,8 +303,10 @@ def estimate_defined_rows(
     measure: Any, made: PointEstimate, moments: Moments, rows: int
 ) -> PointEstimate:
     """The same of rows that are gone, so many of which the moments are of."""
-    law = _StreamedDistribution(rows, moments.effective_size, complete=moments.rows == rows)
-    return replace(_rescale_to_defined(measure, replace(made, n=moments.rows), rows), law=law)
+    law = _StreamedDistribution(rows, moments.effective_size, is_complete=moments.rows == rows)
+    return replace(
+        _rescale_to_defined(measure, replace(made, n=moments.rows), rows), joint_distribution=law
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,25 +316,27 @@ class _StreamedDistribution:
     rows: int
     #: Kish's number of those that have a value.
     size: float
-    complete: bool
+    is_complete: bool
 
-    def _plain(self, reading: PointEstimate) -> Influence | None:
+    def _uncorrected_influence(self, reading: PointEstimate) -> Influence | None:
         """By how much rows move a mean, without the n/(n − 1) of its own error."""
         found = None if reading.influence is None else reading.influence()
         if found is None or reading.clusters is not None or not self.size > 1:
             return found
         return float(np.sqrt(1 - 1 / self.size)) * found
 
-    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """As of losses; where a row lacks one of its two values, by what each row adds to either
         mean."""
-        other = second.law
+        other = second.joint_distribution
         assert isinstance(other, _StreamedDistribution)
-        if self.complete and other.complete:
-            return replace(first, law=None) - replace(second, law=None)
+        if self.is_complete and other.is_complete:
+            return replace(first, joint_distribution=None) - replace(
+                second, joint_distribution=None
+            )
 
         def influence() -> Influence | None:
-            one, two = self._plain(first), other._plain(second)
+            one, two = self._uncorrected_influence(first), other._uncorrected_influence(second)
             return None if one is None or two is None else replace(one - two, name="delta")
 
         return first.difference(second, n=self.rows, influence=influence)

@@ -51,7 +51,7 @@ class OccupiedCells:
 
     shape: tuple[int, ...]
     codes: tuple[IntArray, ...]
-    held: FloatArray
+    point_counts: FloatArray
 
     @classmethod
     def from_codes(
@@ -68,25 +68,25 @@ class OccupiedCells:
         """Dirichlet(counts + the prior), times the number of points; without the prior so many
         ``draws``, where that is given."""
         random = np.random.Generator(np.random.Philox(settings.seed))
-        left, cells = draws or settings.resamples, math.prod(self.shape)
+        left, cells = draws or settings.n_resamples, math.prod(self.shape)
         few = cells <= _ALL
         turn = left if few or draws else max(1, -(-left // _TURNS))
-        size = max(1, min(turn, _AT_ONCE // (len(self.held) + _ALL)))
+        size = max(1, min(turn, _AT_ONCE // (len(self.point_counts) + _ALL)))
         while left > 0:
-            codes, shape = self.codes, self.held
+            codes, shape = self.codes, self.point_counts
             if not draws:
                 place = np.arange(cells) if few else random.integers(0, cells, _SOME)
-                codes, shape = self._with(place, _PRIOR / len(place))
+                codes, shape = self._add_cells(place, _PRIOR / len(place))
             some = min(size, left)
             drawn = random.standard_gamma(shape, (some, len(shape)))
-            yield codes, drawn * (self.held.sum() / drawn.sum(axis=1, keepdims=True))
+            yield codes, drawn * (self.point_counts.sum() / drawn.sum(axis=1, keepdims=True))
             left -= some
 
-    def _with(self, place: IntArray, added: float) -> tuple[tuple[IntArray, ...], FloatArray]:
+    def _add_cells(self, place: IntArray, added: float) -> tuple[tuple[IntArray, ...], FloatArray]:
         """These cells and others, that hold so much more."""
         own = np.ravel_multi_index(self.codes, self.shape)
         place, inverse = np.unique(np.append(own, place), return_inverse=True)
-        more = np.append(self.held, np.full(len(inverse) - len(own), added))
+        more = np.append(self.point_counts, np.full(len(inverse) - len(own), added))
         held = np.bincount(inverse, more, len(place)).astype(np.float64)
         return tuple(np.unravel_index(place, self.shape)), held
 
@@ -101,7 +101,7 @@ class OccupiedCells:
         if math.prod(self.shape) > MOST_SMOOTH:
             return []
         held = np.zeros(self.shape)
-        held[self.codes] = self.held
+        held[self.codes] = self.point_counts
         n = float(held.sum())
         share = held / n
         target = share.sum(axis=1)[:, None] * share.sum(axis=0)
@@ -160,30 +160,30 @@ class PartitionRows:
     classes: tuple[str, ...]
     clusters: tuple[str, ...]
     settings: Settings
-    together: tuple[Any, ...] = ()
-    held: FloatArray | None = None
+    joint_measures: tuple[Any, ...] = ()
+    point_counts: FloatArray | None = None
     #: How much points move a measure, where something else knows.
     moves: Callable[[Any], Influence | None] | None = None
-    _spread: dict[Any, PosteriorDraws] = field(default_factory=dict, repr=False)
-    _beside: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
+    _posterior_cache: dict[Any, PosteriorDraws] = field(default_factory=dict, repr=False)
+    _paired_draws: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
 
     @cached_property
     def statistic(self) -> ContingencyTable:
         """How both meet."""
         codes = self.truth, self.cluster
-        return ContingencyTable.from_codes(*codes, self.classes, self.clusters, self.held)
+        return ContingencyTable.from_codes(*codes, self.classes, self.clusters, self.point_counts)
 
     @property
-    def number(self) -> int:
+    def n_points(self) -> int:
         """How many points there are."""
-        return len(self.truth) if self.held is None else int(self.held.sum())
+        return len(self.truth) if self.point_counts is None else int(self.point_counts.sum())
 
-    def per_row(self, measure: MeasureLike) -> None:
+    def row_values(self, measure: MeasureLike) -> None:
         """No point has a value of its own."""
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure of both partitions."""
-        table, definition, n = self.statistic, measure.definition, self.number
+        table, definition, n = self.statistic, measure.definition, self.n_points
         return PointEstimate(
             value=float(measure.apply(table)),
             kind="measure of partitions",
@@ -195,23 +195,23 @@ class PartitionRows:
             higher_is_better=definition.higher_is_better,
             sizes=lambda: (float(n),),
             caution=self._caution if definition.interval == "information" else "",
-            law=_PartitionDistribution(measure, self),
+            joint_distribution=_PartitionDistribution(measure, self),
             influence=lambda: self.influence(measure),
-            error=lambda: StandardError(float(np.std(self.spread(measure).draws)), METHOD),
+            error=lambda: StandardError(float(np.std(self.posterior_draws(measure).draws)), METHOD),
             methods={METHOD: partial(self._interval, measure)},
         )
 
     @property
     def _caution(self) -> str:
         cells = len(self.classes) * len(self.clusters)
-        return "few points a cell" if self.number < FEW_OF_CELL * cells else ""
+        return "few points a cell" if self.n_points < FEW_OF_CELL * cells else ""
 
     def influence(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> Influence:
         """How much each point moves the value; ``whole`` is the table of all points, where these
         are some of them."""
         if whole is None and self.moves is not None and (known := self.moves(measure)) is not None:
             return known
-        alike = 1.0 if self.held is None else np.sqrt(self.held)
+        alike = 1.0 if self.point_counts is None else np.sqrt(self.point_counts)
         return Influence(self.slopes(measure, whole) * alike, VarianceEstimator(), METHOD)
 
     def slopes(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> FloatArray:
@@ -220,7 +220,7 @@ class PartitionRows:
         steps = STEP * np.eye(len(table.held)) * table.held
         ends = [
             measure.apply(
-                ContingencyTable.of_cells(
+                ContingencyTable.from_cells(
                     table.held + sign * steps, table.class_of, table.cluster_of, table
                 )
             )
@@ -232,12 +232,12 @@ class PartitionRows:
         cell = np.searchsorted(place, self.truth * len(self.clusters) + self.cluster)
         return np.asarray(slope[cell])
 
-    def spread(self, measure: Any) -> PosteriorDraws:
+    def posterior_draws(self, measure: Any) -> PosteriorDraws:
         """How the value varies; of all measures that are asked for at once."""
-        if measure not in self._spread:
-            measures = list(dict.fromkeys((measure, *self.together)))
-            self._spread.update(self._spreads(measures))
-        return self._spread[measure]
+        if measure not in self._posterior_cache:
+            measures = list(dict.fromkeys((measure, *self.joint_measures)))
+            self._posterior_cache.update(self._spreads(measures))
+        return self._posterior_cache[measure]
 
     def _spreads(self, measures: Sequence[Any]) -> dict[Any, PosteriorDraws]:
         table = self.statistic
@@ -248,7 +248,7 @@ class PartitionRows:
         # to be taken off with that.
         alone = self._values(measures, cells.likely(self.settings, _OF_BIAS))
         removed = self._jackknife(measures)
-        worlds = [self._flattered(measures, cells, of) for of in cells.worlds()]
+        worlds = [self._expected_bias(measures, cells, of) for of in cells.worlds()]
         made = {}
         for measure in measures:
             value = float(measure.apply(table))
@@ -264,7 +264,7 @@ class PartitionRows:
         it makes of this table it makes of theirs."""
         parts: dict[Any, list[FloatArray]] = {measure: [] for measure in measures}
         for codes, held in drawn:
-            made = ContingencyTable.of_cells(held, codes[0], codes[axis], self.statistic, chance)
+            made = ContingencyTable.from_cells(held, codes[0], codes[axis], self.statistic, chance)
             for measure, part in parts.items():
                 part.append(np.atleast_1d(measure.apply(made)))
         return {measure: np.concatenate(part) for measure, part in parts.items()}
@@ -273,41 +273,41 @@ class PartitionRows:
         """By how much the values are too high: (n − 1)·(mean without one point − value)."""
         table, sums = self.statistic, dict.fromkeys(measures, 0.0)
         n = float(table.total)
-        for some, points in table.without_one():
+        for some, points in table.leave_one_out():
             for measure in measures:
                 sums[measure] += float((measure.apply(some) * points).sum())
         found = {m: (n - 1) * (total / n - float(m.apply(table))) for m, total in sums.items()}
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in found.items()}
 
-    def _flattered(
+    def _expected_bias(
         self, measures: Sequence[Any], cells: OccupiedCells, share: FloatArray
     ) -> dict[Any, float]:
         """By how much values of so many points are too high in the mean where all cells have these
         shares."""
         codes = tuple(of.ravel() for of in np.indices(cells.shape))
         random = np.random.Generator(np.random.Philox(self.settings.seed))
-        n, shares = round(float(cells.held.sum())), share.ravel() / share.sum()
+        n, shares = round(float(cells.point_counts.sum())), share.ravel() / share.sum()
         drawn = random.multinomial(n, shares, _OF_BIAS).astype(np.float64)
         found = self._values(measures, [(codes, drawn)])
         true = self._values(measures, [(codes, shares[None] * _MANY)], chance=n / _MANY)
         off = {m: _nanmean(found[m]) - float(true[m][0]) for m in measures}
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in off.items()}
 
-    def beside(self, other: PartitionRows, measure: Any) -> FloatArray:
+    def difference_draws(self, other: PartitionRows, measure: Any) -> FloatArray:
         """Draws of the difference to another clustering of the same points."""
-        kept, key = self._beside, (other, measure)
+        kept, key = self._paired_draws, (other, measure)
         if key not in kept:
             kept.clear()
             shape = len(self.classes), len(self.clusters), len(other.clusters)
             codes = self.truth, self.cluster, other.cluster
-            cells = OccupiedCells.from_codes(codes, shape, self.held)
-            measures = list(dict.fromkeys((measure, *self.together)))
-            for one, (drawn, alone) in self._apart(other, measures, cells).items():
+            cells = OccupiedCells.from_codes(codes, shape, self.point_counts)
+            measures = list(dict.fromkeys((measure, *self.joint_measures)))
+            for one, (drawn, alone) in self._cell_differences(other, measures, cells).items():
                 value = float(one.apply(self.statistic) - one.apply(other.statistic))
                 kept[other, one] = drawn - _nanmean(alone) + value
         return kept[key]
 
-    def _apart(
+    def _cell_differences(
         self, other: PartitionRows, measures: Sequence[Any], cells: OccupiedCells
     ) -> dict[Any, tuple[FloatArray, FloatArray]]:
         """Differences in contents of cells with the prior, and without it."""
@@ -323,7 +323,7 @@ class PartitionRows:
     def _interval(self, measure: MeasureLike, level: float) -> Interval:
         if len(self.statistic.held) == 1 == len(self.classes) * len(self.clusters):
             return intervals.no_interval(METHOD, "no_spread")  # no other table can be drawn
-        found = self.spread(measure)
+        found = self.posterior_draws(measure)
         if not np.isfinite(found.draws).all():
             return intervals.no_interval(METHOD, "undefined_replicates")
         value = float(measure.apply(self.statistic))
@@ -346,19 +346,24 @@ class _PartitionDistribution:
     measure: Any
     partition: PartitionRows
 
-    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """The difference, with the standard error of a normal that reaches as far as the draws do
         where they reach farther, and as one value may be more biased than the other."""
-        assert isinstance(second.law, _PartitionDistribution)
-        other, measure = second.law.partition, self.measure
+        assert isinstance(second.joint_distribution, _PartitionDistribution)
+        other, measure = second.joint_distribution.partition, self.measure
         known = bool(np.isfinite(first.value - second.value))
 
         def error() -> StandardError | Interval:
             if not known:
                 return intervals.no_interval("none", "undefined_value")
             value = first.value - second.value
-            low, high = np.quantile(self.partition.beside(other, measure), _TAILS).tolist()
-            more = self.partition.spread(measure).biases - other.spread(measure).biases
+            low, high = np.quantile(
+                self.partition.difference_draws(other, measure), _TAILS
+            ).tolist()
+            more = (
+                self.partition.posterior_draws(measure).biases
+                - other.posterior_draws(measure).biases
+            )
             low, high = low - max(0.0, *more), high - min(0.0, *more)
             return StandardError(max(value - low, high - value) / _NORMAL, METHOD)
 
@@ -367,7 +372,7 @@ class _PartitionDistribution:
 
         def groups() -> UnitGroups:
             """Points that are alike move it alike."""
-            held = self.partition.held
+            held = self.partition.point_counts
             assert held is not None
             moved = self.partition.slopes(measure) - other.slopes(measure)
             return UnitGroups(moved * held.sum(), held, held, held)
@@ -376,5 +381,5 @@ class _PartitionDistribution:
             second,
             influence=moved,
             error=error,
-            unit_groups=None if self.partition.held is None else groups,
+            unit_groups=None if self.partition.point_counts is None else groups,
         )

@@ -47,9 +47,9 @@ def draw_subsets(rows: int, size: int, settings: Settings) -> Lots:
     """So many of all rows by chance, in every replicate, (B, size): random orders are cut up."""
     generator = np.random.Generator(np.random.Philox(settings.seed))
     each = rows // size
-    orders = (generator.permutation(rows) for _ in range(-(-settings.resamples // each)))
+    orders = (generator.permutation(rows) for _ in range(-(-settings.n_resamples // each)))
     cut = np.concatenate([order[: each * size].reshape(each, size) for order in orders])
-    return cut[: settings.resamples]
+    return cut[: settings.n_resamples]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,33 +57,33 @@ class PermutationResult:
     """What a part less the rest is (``found``), what it is of rows dealt anew (``drawn``), and by
     what either is divided for comparison."""
 
-    found: float
-    drawn: FloatArray
+    observed: float
+    replicates: FloatArray
     error: float = 1.0
     errors: FloatArray | float = 1.0
     unit: str = "rows"
 
     @property
-    def turned(self) -> PermutationResult:
+    def negated(self) -> PermutationResult:
         """The rest less the part."""
-        return replace(self, found=-self.found, drawn=-self.drawn)
+        return replace(self, observed=-self.observed, replicates=-self.replicates)
 
-    def compared(self, level: float) -> tuple[Interval, TestResult]:
+    def compare(self, level: float) -> tuple[Interval, TestResult]:
         """Interval and test, two-sided. The interval is as wide as chance alone makes it: the ends
         of what was drawn, turned about what was found."""
         name = f"{self.unit} dealt anew"
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.asarray(self.drawn / self.errors)
+            t = np.asarray(self.replicates / self.errors)
         t = t[np.isfinite(t)]
         if len(t) < 2 or not np.ptp(t) > 0 or not self.error > 0:
-            p = 1.0 if self.found == 0 else np.nan
+            p = 1.0 if self.observed == 0 else np.nan
             return intervals.no_interval(name, "no_spread"), TestResult(p, name)
-        own = self.found / self.error
+        own = self.observed / self.error
         hair = 1e-9 * np.abs(t).max()
         below, above = (1 + np.count_nonzero(s * (t - own) <= hair) for s in (1, -1))
         low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
         made = Interval(
-            self.found - float(high) * self.error, self.found - float(low) * self.error, name
+            self.observed - float(high) * self.error, self.observed - float(low) * self.error, name
         )
         return made, TestResult(min(1.0, 2 * min(below, above) / (len(t) + 1)), name)
 
@@ -91,7 +91,7 @@ class PermutationResult:
 class PermutationPool(Protocol):
     """All rows, in an order that does not depend on theirs, of which lots are taken."""
 
-    def dealt(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult | None:
+    def permute(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult | None:
         """A part less the rest, and of lots of as many rows the same; None where values are not
         finite."""
 
@@ -108,12 +108,12 @@ def permutation_pool(sample: Any) -> PermutationPool | None:
     """That of the rows of a sample; None of measures that take more than one statistic."""
     match sample:
         case RowLosses() | RowValues():
-            return _LossPool.of(sample)
+            return _LossPool.from_sample(sample)
         case ClassCounts():
             row = sample.cells.row().astype(np.intp)
             return _StatisticPool(sample, _sort_order(row, sample.cells.weight), _counts)
         case ScoredRows():
-            place = sample.order.place
+            place = sample.order.score_index
             return _StatisticPool(
                 sample, _sort_order(place, sample.positive, sample.weight), _tables
             )
@@ -143,7 +143,7 @@ class _StatisticPool:
     form: Callable[[Any, Lots], Iterator[Any]]
     _last: list[Any] = field(default_factory=list, repr=False)
 
-    def dealt(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult:
+    def permute(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult:
         """The difference to the rest is that to all rows, in proportion."""
         if not self._last or self._last[0] is not taken:  # once for all measures of a part
             self._last[:] = [taken, list(self.form(self.sample, self.order[taken]))]
@@ -171,17 +171,17 @@ def _sums(place: Lots, of: FloatArray | None, places: int) -> FloatArray:
 
 def _counts(sample: ClassCounts, taken: Lots) -> Iterator[Any]:
     cells, row = sample.cells, sample.cells.row().astype(np.intp)
-    for lot in _chunks(taken, max(taken.shape[1], len(cells.place), sample.matrix.classes**2)):
+    for lot in _chunks(taken, max(taken.shape[1], len(cells.cell_index), sample.matrix.classes**2)):
         weight = None if cells.weight is None else cells.weight[lot]
-        yield cells.matrix(_sums(row[lot], weight, len(cells.place)), sample.matrix.labels)
+        yield cells.matrix(_sums(row[lot], weight, len(cells.cell_index)), sample.matrix.labels)
 
 
 def _tables(sample: ScoredRows, taken: Lots) -> Iterator[ScoreTable]:
     scores, size = sample.table.scores, taken.shape[1]
     for lot in _chunks(taken, 4 * size):
         # Scores of a row of weight 0 are in no table.
-        at = np.sort(sample.order.place[lot].astype(np.intp), axis=1)
-        order = np.argsort(sample.order.place[lot], axis=1, kind="stable")
+        at = np.sort(sample.order.score_index[lot].astype(np.intp), axis=1)
+        order = np.argsort(sample.order.score_index[lot], axis=1, kind="stable")
         rows = np.take_along_axis(lot, order, axis=1)
         level: Lots = np.cumsum(np.diff(at, axis=1, prepend=at[:, :1]) > 0, axis=1, dtype=np.intp)
         weight = np.ones(rows.shape) if sample.weight is None else sample.weight[rows]
@@ -213,14 +213,14 @@ def _labels(sample: LabelCounts, taken: Lots) -> Iterator[Any]:
 
 def _moments(sample: MomentRows, taken: Lots) -> Iterator[Any]:
     moments = sample.statistic
-    parts = moments.parts(sample.truth, sample.predicted)
+    parts = moments.mean_columns(sample.truth, sample.predicted)
     shape, parts = parts.shape, parts.reshape(len(parts), -1)
     weight = np.ones(len(parts)) if sample.weight is None else sample.weight
     for lot in _chunks(taken, taken.shape[1] * parts.shape[1]):
         total = weight[lot].sum(axis=1)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # a lot may be without weight
             means = np.einsum("bi,bik->bk", weight[lot], parts[lot]) / total
-        yield NumericMoments.of_means(means.reshape(-1, *shape[1:]), moments)
+        yield NumericMoments.from_means(means.reshape(-1, *shape[1:]), moments)
 
 
 def _permuted_weights(sample: SortedRows, taken: Lots) -> Iterator[Any]:
@@ -238,13 +238,13 @@ def _permuted_weights(sample: SortedRows, taken: Lots) -> Iterator[Any]:
 class _LossPool:
     """Rows of a value each: their distance from the mean of all, and their weights."""
 
-    whole: Moments
-    apart: FloatArray
+    total_moments: Moments
+    deviations: FloatArray
     weight: FloatArray
     order: Lots
 
     @classmethod
-    def of(cls, sample: RowLosses | RowValues) -> _LossPool | None:
+    def from_sample(cls, sample: RowLosses | RowValues) -> _LossPool | None:
         """Those of a sample; a row without a value weighs nothing. None of infinite values."""
         has = ~np.isnan(sample.values)
         weight = has.astype(np.float64) if sample.weight is None else sample.weight * has
@@ -258,46 +258,46 @@ class _LossPool:
     @cached_property
     def sums(self) -> FloatArray:
         """Of all rows, what :meth:`_sums` gives of some."""
-        return self._sums(np.arange(len(self.apart))[None])
+        return self._sums(np.arange(len(self.deviations))[None])
 
     def _sums(self, lot: Lots) -> FloatArray:
         """Σw, Σw², Σwx and Σwx²."""
-        w, x = self.weight[lot], self.apart[lot]
+        w, x = self.weight[lot], self.deviations[lot]
         return np.stack([of.sum(axis=1) for of in (w, w * w, w * x, w * x * x)])
 
-    def dealt(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult | None:
+    def permute(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult | None:
         """Both over their standard error."""
         if measure.definition.interval == "total":  # which is not of the same size in both
             return None
         chunks = [self._sums(self.order[lot]) for lot in _chunks(taken, 4 * taken.shape[1])]
         with np.errstate(divide="ignore", invalid="ignore"):
-            own = self._apart(measure, self._sums(part.rows[None]))
-            drawn, errors = self._apart(measure, np.concatenate(chunks, axis=1))
+            own = self._subset_difference(measure, self._sums(part.rows[None]))
+            drawn, errors = self._subset_difference(measure, np.concatenate(chunks, axis=1))
         return PermutationResult(float(own[0][0]), drawn, float(own[1][0]), errors)
 
-    def _apart(self, measure: Any, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _subset_difference(self, measure: Any, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The part less the rest, and the standard error of that."""
-        (a, of_a), (b, of_b) = (self._of(measure, *of) for of in (sums, self.sums - sums))
+        (a, of_a), (b, of_b) = (self._subset_value(measure, *of) for of in (sums, self.sums - sums))
         return a - b, np.sqrt(of_a + of_b)
 
-    def _of(
+    def _subset_value(
         self, measure: Any, w: FloatArray, squares: FloatArray, wx: FloatArray, wxx: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """The measure of some rows, and the square of its error."""
         mean, n = wx / w, w**2 / squares
-        of_all = self.whole.m2 / self.whole.weight
+        of_all = self.total_moments.m2 / self.total_moments.weight
         own = np.maximum(wxx / w - mean**2, 0.0)
         variance = (n * own + AS_ALL * of_all) / (n - 1 + AS_ALL) / n
-        near = self.whole.mean + mean * n / (n + AS_ALL)
+        near = self.total_moments.mean + mean * n / (n + AS_ALL)
         rate: Any = 1.0
         match measure.definition.interval:
             case "root_mean":
-                rate = 0.5 / self._at(measure, near)
+                rate = 0.5 / self._value_at_mean(measure, near)
             case "exponential":
-                rate = self._at(measure, near)
-        return self._at(measure, self.whole.mean + mean), variance * rate**2
+                rate = self._value_at_mean(measure, near)
+        return self._value_at_mean(measure, self.total_moments.mean + mean), variance * rate**2
 
-    def _at(self, measure: Any, means: FloatArray) -> FloatArray:
+    def _value_at_mean(self, measure: Any, means: FloatArray) -> FloatArray:
         """The measure, were the mean another; of squares rounding may leave a hair below 0."""
         means = np.maximum(means, 0.0) if measure.definition.interval == "root_mean" else means
-        return np.asarray(measure.plain.apply(replace(self.whole, mean=means)))  # type: ignore[arg-type]
+        return np.asarray(measure.plain.apply(replace(self.total_moments, mean=means)))  # type: ignore[arg-type]

@@ -44,15 +44,17 @@ def add_replicates(measure: MeasureLike, made: PointEstimate, table: ScoreTable)
     if pointless or made.kind not in DRAWN:
         return made
     definition = measure.definition
-    flat = definition.at_corner or definition.reads == "probabilities"
+    flat = definition.is_at_corner or definition.reads == "probabilities"
     if len(table.scores) > MOST_CELLS and not flat:
         return made  # a point of a curve is one of few where scores are put together
 
     def drawn() -> FloatArray:
-        return made.value + replicate_deviations(measure, table, settings.seed, settings.resamples)
+        return made.value + replicate_deviations(
+            measure, table, settings.seed, settings.n_resamples
+        )
 
-    made = replace(made, alone=drawn, drawn_as=NAME)
-    if definition.at_corner:
+    made = replace(made, standalone_replicates=drawn, resampling_name=NAME)
+    if definition.is_at_corner:
         size = min(intervals.class_sizes(table))
         methods = {"turned on logits": partial(_logit_interval, made, size)}
         return replace(made, methods={**made.methods, **methods})
@@ -63,9 +65,9 @@ def add_replicates(measure: MeasureLike, made: PointEstimate, table: ScoreTable)
 
 
 def _logit_interval(made: PointEstimate, size: float, level: float) -> Interval:
-    assert made.alone is not None
+    assert made.standalone_replicates is not None
     return intervals.turned_on_logit(
-        made.value, made.alone(), size, level, f"pivotal {NAME}, logit"
+        made.value, made.standalone_replicates(), size, level, f"pivotal {NAME}, logit"
     )
 
 

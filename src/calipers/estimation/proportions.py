@@ -50,7 +50,7 @@ def cluster_intervals(
             return made
         if not (degrees > 0 and math.isfinite(made.low)):
             return intervals.no_interval("none", "too_few_clusters")
-        return replace(made, method=clusters.named(f"{made.method}, clustered"))
+        return replace(made, method=clusters.annotate_method(f"{made.method}, clustered"))
 
     return {name: partial(limits, name) for name in proportion_intervals(value, math.nan)}
 

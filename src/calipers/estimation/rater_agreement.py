@@ -45,11 +45,11 @@ class RatingSample:
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
 
-    def added(self, measure: Any) -> Ratings:
+    def batch_statistic(self, measure: Any) -> Ratings:
         """What batches add up: items that were rated alike are one entry."""
-        return self.statistic.alike
+        return self.statistic.merge_equal_items
 
-    def per_row(self, measure: Any) -> None:
+    def row_values(self, measure: Any) -> None:
         """No item has a value of its own."""
 
     def influence(self, measure: Any, whole: Ratings | None = None) -> Influence | None:
@@ -72,14 +72,14 @@ class RatingSample:
         first, second = (of.statistic.agreeing[both] for of in (self, other))
         return count_signs(first - second, self.statistic.held[both])
 
-    def reading(self, measure: Any) -> PointEstimate:
+    def point_estimate(self, measure: Any) -> PointEstimate:
         """The reading of a measure of agreement."""
         made: dict[str, Any] = {"weight": self._counted_weight(measure), "clusters": self.clusters}
         if self.clusters is not None:
-            made["methods"] = {"bayesian": lambda level: self._of_clusters(measure, level)}
+            made["methods"] = {"bayesian": lambda level: self._cluster_interval(measure, level)}
         return estimate_agreement(
             measure,
-            self.statistic.alike if len(self.statistic) > MANY else self.statistic,
+            self.statistic.merge_equal_items if len(self.statistic) > MANY else self.statistic,
             self.settings,
             law=_RaterDistribution(measure, self),
             influence=lambda: self.influence(measure),
@@ -91,20 +91,22 @@ class RatingSample:
             return None
         return self.weight[counted_items(measure, self.statistic)]
 
-    def _of_clusters(self, measure: Any, level: float) -> Interval:
+    def _cluster_interval(self, measure: Any, level: float) -> Interval:
         """The Bayesian bootstrap of clusters: by how much each moves the value."""
         found = self.influence(measure)
         assert found is not None
         assert self.clusters is not None
         value = float(measure.apply(self.statistic))
-        moved, held = self.clusters.parts(found.column, weight_of_items(measure, self.statistic))
+        moved, held = self.clusters.cluster_sums(
+            found.column, weight_of_items(measure, self.statistic)
+        )
         there = held > 0
         units = value + moved[there] * there.sum()
         made = bayesian_bootstrap.lower_tail(units, _measure_range(measure, self.statistic), level)
         return Interval(
             made.low,
             made.high,
-            self.clusters.named(made.method),
+            self.clusters.annotate_method(made.method),
             reason=made.reason,
             se=made.se,
         )
@@ -118,27 +120,27 @@ def estimate_agreement(measure: Any, r: Ratings, settings: Settings, **parts: An
     methods = {}
     if item_influence(measure, r) is not None:
         # Where items weigh differently, the same groups as where batches of them are added up.
-        own = r.alike if np.ptp(r.unit) > 0 else r
+        own = r.merge_equal_items if np.ptp(r.unit) > 0 else r
 
         def bayesian(level: float) -> Interval:
             moved, there = item_influence(measure, own), counted_items(measure, own)
             assert moved is not None
             sums = own.weight[there], own.weight_squares[there]
-            units = Histogram.of_groups(value + moved, *sums, int(own.held[there].sum()))
+            units = Histogram.from_groups(value + moved, *sums, int(own.held[there].sum()))
             return bayesian_bootstrap.lower_tail(units, bounds, level)
 
         methods = {"bayesian": bayesian}
-    rare = r.shared.beside_commonest < FEW_OF_CATEGORY
+    rare = r.shared_items.n_minority < FEW_OF_CATEGORY
     made: dict[str, Any] = {
         "value": value,
         "kind": "agreement of raters",
         "settings": settings,
         "n": round(float(r.held[counted].sum())),
-        "of": r.number,
+        "of": r.n_items,
         "unit": "items",
         "bounds": bounds,
         "higher_is_better": measure.definition.higher_is_better,
-        "undefined": undefined_reasons(measure, r, r.number),
+        "undefined": undefined_reasons(measure, r, r.n_items),
         "sizes": lambda: (
             effective_size(r.weight[counted].sum(), r.weight_squares[counted].sum()),
         ),
@@ -150,7 +152,7 @@ def estimate_agreement(measure: Any, r: Ratings, settings: Settings, **parts: An
 
 def _unlike_most(values: FloatArray) -> int:
     """How many items move a difference unlike most of them."""
-    return UnitDifferences.of_rows(values).differing
+    return UnitDifferences.from_rows(values).differing
 
 
 def difference_from_items(
@@ -168,13 +170,13 @@ def difference_from_items(
         one = influence()
         return None if one is None else np.sqrt(size / (size - 1)) * one
 
-    spread = found.spread.moved(0.0, weight / total)
+    spread = found.spread.transform(0.0, weight / total)
     return replace(
         made,
         n=found.spread.rows,
         sizes=lambda: (size,),
         influence=moved,
-        units=UnitSummary(made.value, size, moved, weighted=made.uneven),
+        units=UnitSummary(made.value, size, moved, has_weights=made.has_unequal_weights),
         unit_spread=lambda: replace(found, spread=spread),
     )
 
@@ -195,17 +197,17 @@ class _RaterDistribution:
     """The law of raters: of the same items, which either set of raters may have rated twice."""
 
     measure: Any
-    rated: RatingSample
+    sample: RatingSample
 
-    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """The difference, by how much each item moves it."""
-        assert isinstance(second.law, _RaterDistribution)
-        either = counted_items(self.measure, self.rated.statistic) | counted_items(
-            second.law.measure, second.law.rated.statistic
+        assert isinstance(second.joint_distribution, _RaterDistribution)
+        either = counted_items(self.measure, self.sample.statistic) | counted_items(
+            second.joint_distribution.measure, second.joint_distribution.sample.statistic
         )
-        if len(self.rated.statistic) < self.rated.statistic.number:
-            return self._of_groups(first, second, either, second.law.rated)
-        n, weight, clusters = int(either.sum()), self.rated.weight, self.rated.clusters
+        if len(self.sample.statistic) < self.sample.statistic.n_items:
+            return self._grouped_estimate(first, second, either, second.joint_distribution.sample)
+        n, weight, clusters = int(either.sum()), self.sample.weight, self.sample.clusters
         units, influence = None, lazy_difference(first.influence, second.influence)
         moved, changed = None if influence is None else influence(), None
         own = np.ones(n) if weight is None else weight[either]
@@ -214,21 +216,21 @@ class _RaterDistribution:
             units = UnitValues(
                 first.value - second.value + values,
                 None if weight is None else own,
-                None if clusters is None else clusters.taken(either),
+                None if clusters is None else clusters.take_rows(either),
             )
             # To first order an item that is rated alike moves it too, as most do.
             changed = partial(_unlike_most, values)
         parts: dict[str, Any] = {"units": units, "influence": influence, "changed": changed}
         parts |= {
-            "signs": self._signs(second.law.rated),
+            "signs": self._signs(second.joint_distribution.sample),
             "sizes": lambda: (effective_size_of(own),),
         }
         return first.difference(second, n=n, weight=None if weight is None else own, **parts)
 
     def _signs(self, other: RatingSample) -> Callable[[], Signs]:
-        return lambda: self.rated.signs(other)
+        return lambda: self.sample.signs(other)
 
-    def _of_groups(
+    def _grouped_estimate(
         self,
         first: PointEstimate,
         second: PointEstimate,
@@ -236,7 +238,7 @@ class _RaterDistribution:
         other: RatingSample,
     ) -> PointEstimate:
         """The same of items that are known by how many were rated alike."""
-        r, influence = self.rated.statistic, lazy_difference(first.influence, second.influence)
+        r, influence = self.sample.statistic, lazy_difference(first.influence, second.influence)
         held, weight, squares = (of[either] for of in (r.held, r.weight, r.weight_squares))
 
         def groups() -> UnitGroups:

@@ -99,7 +99,9 @@ def _quantile_interval(
     if size < 2:
         return intervals.no_interval(name, "too_few_rows")
     made = proportions.wilson(share, size, level)
-    low, high = rows.by_error.at(rows.weight, np.array([made.low, made.high])).tolist()
+    low, high = rows.by_error.interpolated_quantile(
+        rows.weight, np.array([made.low, made.high])
+    ).tolist()
     return Interval(low, high, name)
 
 
@@ -118,7 +120,7 @@ class NumericSample:
         """What measures are formulas over."""
         raise NotImplementedError
 
-    def per_row(self, measure: MeasureLike) -> None:
+    def row_values(self, measure: MeasureLike) -> None:
         """None of them is a mean over rows."""
 
     def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
@@ -139,17 +141,17 @@ class NumericSample:
     def size(self) -> float:
         """Kish's effective number of rows; of clusters, theirs."""
         if self.clusters is not None:
-            return float(self.clusters.number)
+            return float(self.clusters.n_clusters)
         return Moments.from_rows(np.zeros(len(self.truth)), self.weight).effective_size
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure."""
         made = estimate_from_statistic(measure, self.statistic, self.settings, len(self.truth))
         has = made.kind != "largest"
 
         def skewness() -> float:
             found = self.influence(measure)
-            return 0.0 if found is None else abs(intervals.skewness(found.moved))
+            return 0.0 if found is None else abs(intervals.skewness(found.influence_values))
 
         def kurtosis() -> float:
             squares = np.square(self.predicted - self.truth)
@@ -166,7 +168,7 @@ class NumericSample:
             weight=self.weight,
             clusters=self.clusters,
             sizes=lambda: (self.size,),
-            skew=skewness,
+            skewness_size=skewness,
             kurtosis=kurtosis
             if made.kind == "share of variance" and self.truth.ndim == 1
             else None,
@@ -189,12 +191,12 @@ class NumericSample:
 def _pairwise_interval(of: PointEstimate, rows: NumericSample, level: float) -> Interval:
     """Of a share of pairs as if it were one of the rows; of a correlation r the same of
     (1 + r)/2."""
-    if rows.clusters is not None and rows.clusters.number < 2:
+    if rows.clusters is not None and rows.clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
     r = of.kind == "correlation"
     made = proportions.wilson((1 + of.value) / 2 if r else of.value, rows.size, level)
     name = f"{made.method}, of (1 + value)/2" if r else made.method
-    name = name if rows.clusters is None else rows.clusters.named(name)
+    name = name if rows.clusters is None else rows.clusters.annotate_method(name)
     if not r:
         return replace(made, method=name)
     return Interval(2 * made.low - 1, 2 * made.high - 1, name, made.reason, 2 * made.se)
@@ -218,7 +220,7 @@ class MomentRows(NumericSample):
         """The moments."""
         return NumericMoments.from_rows(self.truth, self.predicted, self.weight)
 
-    def added(self, measure: MeasureLike) -> NumericMoments:
+    def batch_statistic(self, measure: MeasureLike) -> NumericMoments:
         """What batches of them add up to."""
         if self.truth.ndim == 2:
             return self.statistic
@@ -231,24 +233,24 @@ class MomentRows(NumericSample):
         scale = SCALES[_SCALES[measure.definition.interval]]
         value = float(measure.apply(moments))
         column = np.zeros(len(self.truth))
-        if scale.holds(value):
+        if scale.is_defined(value):
             for start in range(0, len(column), _AT_ONCE):
                 some = slice(start, start + _AT_ONCE)
                 weight = None if self.weight is None else self.weight[some]
-                each = NumericMoments.each(self.truth[some], self.predicted[some], weight)
+                each = NumericMoments.row_moments(self.truth[some], self.predicted[some], weight)
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    others = scale.to(measure.apply(moments.without(each)))
-                    column[some] = (scale.to(value) - others) / scale.slope(value)
+                    others = scale.forward(measure.apply(moments.leave_out(each)))
+                    column[some] = (scale.forward(value) - others) / scale.slope(value)
         space = OutOfBagSelection(self.weight, self.clusters, size=moments.effective_size)
         return Influence(column, space, "jackknife")
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
         moments = self.statistic
-        parts = moments.parts(self.truth, self.predicted)
+        parts = moments.mean_columns(self.truth, self.predicted)
         flat = parts.reshape(len(parts), -1)
         drawn = row_means(flat, self.weight, self.settings, self.clusters)
         drawn = drawn.reshape(-1, *parts.shape[1:])
-        return measure.apply(NumericMoments.of_means(drawn, moments))
+        return measure.apply(NumericMoments.from_means(drawn, moments))
 
 
 # --- Rows by size ---------------------------------------------------------------------------------
@@ -270,9 +272,9 @@ class SortedRows(NumericSample):
         rows = self.statistic if whole is None else whole
         match measure.definition.interval:
             case "fit":
-                column = self._saved(measure, rows)
+                column = self._skill_influence(measure, rows)
             case "correlation":
-                column = self._of_ranks(rows)
+                column = self._rank_influence(rows)
             case "pairs":
                 moves = measure.definition.moves
                 assert moves is not None
@@ -283,15 +285,17 @@ class SortedRows(NumericSample):
         # Over all rows it is 0 on average, which a batch does not show.
         sums = float(rows.total), 0.0, 0.0, float(np.square(rows.weight).sum()), 0.0, 0.0
         of_all = None if whole is None else Moments(rows.rows, *sums)
-        return Influence(column, MeanVariance(self.weight, self.clusters, whole=of_all), "delta")
+        return Influence(
+            column, MeanVariance(self.weight, self.clusters, total_moments=of_all), "delta"
+        )
 
-    def _saved(self, measure: MeasureLike, rows: NumericRows) -> FloatArray:
+    def _skill_influence(self, measure: MeasureLike, rows: NumericRows) -> FloatArray:
         """The constant is the best one, so that a row moves its loss by what it loses itself."""
         given = ",".join(f"{name}={value!r}" for name, value in measure.parameters.items())
         loss = parse(
             f"{measure.definition.skill_of}" + (f"({given})" if given else ""), ("regression",)
         )
-        constant = loss.definition.constant
+        constant = loss.definition.constant_prediction
         assert constant is not None
         if not rows.rows:
             return np.full(len(self.truth), np.nan)
@@ -303,7 +307,7 @@ class SortedRows(NumericSample):
             moved = (rest * of_constant - loss.losses(self.truth, self.predicted)) / least
         return np.asarray(moved)
 
-    def _of_ranks(self, rows: NumericRows) -> FloatArray:
+    def _rank_influence(self, rows: NumericRows) -> FloatArray:
         """A row moves the product of ranks by its own, and by the ranks that it moves."""
         if not rows.rows:
             return np.full(len(self.truth), np.nan)
@@ -313,7 +317,7 @@ class SortedRows(NumericSample):
         def product(a: int, b: int) -> tuple[float, FloatArray]:
             """The mean product of ranks, and what each row adds to it."""
             (by_a, f), (by_b, g) = (y, p)[a], (y, p)[b]
-            at = f[by_a.first[own[a]]] * g[by_b.first[own[b]]]
+            at = f[by_a.first_rows[own[a]]] * g[by_b.first_rows[own[b]]]
             moved = at + by_a.above(rows.weight, g)[own[a]] + by_b.above(rows.weight, f)[own[b]]
             return float(rows.mean(f * g)), moved
 
@@ -359,13 +363,16 @@ class SortedRows(NumericSample):
             if not clusters.degrees > 0:
                 return intervals.no_interval(name, "too_few_clusters")
             se = intervals.to_student(error.se, clusters.degrees, level)
-            size, name = (varies / se**2 if se > 0 else size), clusters.named(f"{name}, clustered")
+            size, name = (
+                (varies / se**2 if se > 0 else size),
+                clusters.annotate_method(f"{name}, clustered"),
+            )
         return _quantile_interval(rows, size, name, level, share)
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
-        return np.concatenate(list(self._drawn(measure)))
+        return np.concatenate(list(self._draw_replicates(measure)))
 
-    def _drawn(self, measure: MeasureLike) -> Iterator[FloatArray]:
+    def _draw_replicates(self, measure: MeasureLike) -> Iterator[FloatArray]:
         used = slice(None) if self.weight is None else self.weight > 0
         for times in poisson_weights(len(self.truth), self.weight, self.settings, self.clusters):
             yield measure.apply(self.statistic.weighing(times[:, used]))

@@ -46,7 +46,7 @@ class ScoredRows:
     clusters: ClusterIndex | None
     settings: Settings
     #: Measures that are bootstrapped together.
-    together: tuple[MeasureLike, ...] = ()
+    joint_measures: tuple[MeasureLike, ...] = ()
 
     @cached_property
     def order(self) -> ScoreOrder:
@@ -63,18 +63,20 @@ class ScoredRows:
         """The table."""
         return self.table
 
-    def per_row(self, measure: MeasureLike) -> None:
+    def row_values(self, measure: MeasureLike) -> None:
         """No measure of scores is a mean over rows."""
 
     @cached_property
-    def drawn(self) -> ScoreReplicates:
+    def replicates(self) -> ScoreReplicates:
         """Bootstrap replicates of the table."""
-        return ScoreReplicates(self.table, self.settings, self.rows(), self.together)
+        return ScoreReplicates(self.table, self.settings, self.rows(), self.joint_measures)
 
     @cached_property
     def drawn_by_row(self) -> ScoreReplicates:
         """The same, drawn by row, so that the same rows are drawn for every system."""
-        return ScoreReplicates(self.table, self.settings, self.rows(by_row=True), self.together)
+        return ScoreReplicates(
+            self.table, self.settings, self.rows(by_row=True), self.joint_measures
+        )
 
     def rows(self, *, by_row: bool = False) -> Any:
         """Truth, score and weight where the bootstrap cannot do with the table alone."""
@@ -90,14 +92,14 @@ class ScoredRows:
         a batch of them."""
         place: npt.NDArray[np.integer[Any]]
         if whole is None:
-            found, place = influence(measure, self.table), self.order.place
+            found, place = influence(measure, self.table), self.order.score_index
         else:  # of which many batches ask, each of them for several measures
             found = cached(whole, ("influence", measure), lambda: influence(measure, whole))
-            place = cached(self, ("place", id(whole)), lambda: whole.place_of(self.order))
+            place = cached(self, ("place", id(whole)), lambda: whole.score_index(self.order))
         if found is None:
             return None
         area = measure.definition.area
-        moved = found.at(self.positive, place)
+        moved = found.take(self.positive, place)
         moved = moved if self.weight is None else moved * self.weight
         pairs = area is not None and area.name == "AUC"
         space = self.space(whole, pairs=pairs)
@@ -117,10 +119,10 @@ class ScoredRows:
         """What influences of these rows live in."""
         sizes = None if whole is None else intervals.class_sizes(whole)
         return TwoClassVariance(
-            self.weight, self.clusters, positive=self.positive, pairs=pairs, sizes=sizes
+            self.weight, self.clusters, positive=self.positive, is_pairwise=pairs, sizes=sizes
         )
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure of scores."""
         made = estimate_from_table(measure, self.table, self.settings, len(self.positive))
         of = _ScoreEstimate(self, measure, made.value)
@@ -130,12 +132,12 @@ class ScoredRows:
             clusters=self.clusters,
             influence=of.influence,
             error=of.error,
-            alone=lambda: self.drawn.of(measure),
-            replicates=lambda: self.drawn_by_row.of(measure),
-            stratified=of.stratified,
-            studentised=of.studentised,
+            standalone_replicates=lambda: self.replicates.evaluate(measure),
+            replicates=lambda: self.drawn_by_row.evaluate(measure),
+            stratified_replicates=of.stratified_replicates,
+            studentized_replicates=of.studentized_replicates,
             jackknife=of.jackknife,
-            left_out=lambda: jackknife(measure, self.table, self.drawn_by_row.ranked),
+            group_jackknife=lambda: jackknife(measure, self.table, self.drawn_by_row.ranked_rows),
             methods=of.methods(),
         )
         return effective_sample_size.add_interval(measure, made, [(1.0, made)], of.acceleration)
@@ -162,7 +164,7 @@ def estimate_from_table(
     else:
         value = float(measure.apply(table))
     kind = _KINDS.get(definition.interval, "measure of scores")
-    if definition.at_corner:
+    if definition.is_at_corner:
         kind = "maximum over thresholds"
     elif definition.area is not None and definition.area.name in _INTERPOLATED:
         kind = _INTERPOLATED[definition.area.name]
@@ -191,7 +193,7 @@ def table_acceleration(measure: MeasureLike, table: ScoreTable, most: float) -> 
     """How lopsidedly rows move an area, where its table says it; of rows that weigh ``most`` at
     most, and differently, it says so where none moves the area by enough to matter."""
     assert measure.definition.area is not None
-    if not table.weighted:
+    if not table.has_weights:
         return table.acceleration(measure.definition.area.name)
     by_cell, se = influence(measure, table), standard_error(measure, table)
     if by_cell is None or se is None:
@@ -252,17 +254,20 @@ class _ScoreEstimate:
     def methods(self) -> dict[str, Limits]:
         """What the law of an area has of its own, and that of a maximum."""
         clusters, area = self.rows.clusters, self.measure.definition.area
-        if self.measure.definition.at_corner:
-            return {"turned on logits": self._turned, "of the smaller class": self._of_smaller}
+        if self.measure.definition.is_at_corner:
+            return {
+                "turned on logits": self._basic_interval,
+                "of the smaller class": self._minority_interval,
+            }
         if area is None:
             definition = self.measure.definition
-            share = definition.range == (0, 1) or definition.part is not None
-            return {"of the smaller class": self._of_smaller} if share else {}
+            share = definition.range == (0, 1) or definition.area_fraction is not None
+            return {"of the smaller class": self._minority_interval} if share else {}
         if clusters is None:
             return _area_intervals(self.measure, self.value, self._table)
         if area.name != "AUC":
             return {"of positives": partial(_positives_interval, self.value, self._sizes[0])}
-        return {"delong": self._obuchowski, "area": self._separated}
+        return {"delong": self._obuchowski, "area": self._separated_interval}
 
     @property
     def _sizes(self) -> tuple[float, float]:
@@ -271,13 +276,13 @@ class _ScoreEstimate:
         clusters = self.rows.clusters
         if clusters is None:
             return intervals.class_sizes(self._table)
-        return clusters.numbers_by_class(self.rows.positive) if clusters.number > 1 else (0, 0)
+        return clusters.numbers_by_class(self.rows.positive) if clusters.n_clusters > 1 else (0, 0)
 
-    def _of_smaller(self, level: float) -> Interval:
+    def _minority_interval(self, level: float) -> Interval:
         """As of a share of the class that has fewer rows, or clusters."""
-        part, rows, which = self._part, min(self._sizes), "of the smaller class"
+        part, rows, which = self._area_fraction, min(self._sizes), "of the smaller class"
         if not rows > 0:
-            alone = self.rows.clusters is not None and self.rows.clusters.number < 2
+            alone = self.rows.clusters is not None and self.rows.clusters.n_clusters < 2
             return intervals.no_interval("none", "too_few_clusters" if alone else "one_class")
         if part is None:
             return _proportion_interval(self.value, rows, which, level)
@@ -287,17 +292,19 @@ class _ScoreEstimate:
         return replace(made, low=low, high=high, se=(1 - least) * made.se)
 
     @property
-    def _part(self) -> float | None:
-        part = self.measure.definition.part
+    def _area_fraction(self) -> float | None:
+        part = self.measure.definition.area_fraction
         return None if part is None else part(self.measure.parameters)
 
-    def _separated(self, level: float) -> Interval:
+    def _separated_interval(self, level: float) -> Interval:
         clusters, area = self.rows.clusters, self.measure.definition.area
         assert clusters is not None
         inside = (self.value - area.shift) / area.scale
         if inside not in (0.0, 1.0):
             return intervals.no_interval("none", "too_few_clusters")
-        return _transform_interval(area, clusters.separated(inside, self.rows.positive, level))
+        return _transform_interval(
+            area, clusters.separated_interval(inside, self.rows.positive, level)
+        )
 
     def _obuchowski(self, level: float) -> Interval:
         clusters, found = self.rows.clusters, self.influence()
@@ -308,15 +315,18 @@ class _ScoreEstimate:
             return intervals.no_interval("Obuchowski", "no_spread")
         return clusters.normal(self.value, error.se, error.degrees, level, "Obuchowski")
 
-    def _turned(self, level: float) -> Interval:
+    def _basic_interval(self, level: float) -> Interval:
         clusters = self.rows.clusters
         name = "bootstrap [B]" if clusters is None else clusters.bootstrap
-        size, drawn = min(intervals.class_sizes(self._table)), self.rows.drawn.of(self.measure)
+        size, drawn = (
+            min(intervals.class_sizes(self._table)),
+            self.rows.replicates.evaluate(self.measure),
+        )
         return intervals.turned_on_logit(self.value, drawn, size, level, f"pivotal {name}, logit")
 
-    def stratified(self) -> FloatArray | None:
+    def stratified_replicates(self) -> FloatArray | None:
         """Replicates drawn class by class, of independent rows that weigh alike."""
-        if self.rows.clusters is not None or self._table.weighted:
+        if self.rows.clusters is not None or self._table.has_weights:
             return None
         tables = stratified_replicates(self._table, self.rows.settings)
         return np.concatenate([self.measure.apply(table) for table in tables])
@@ -324,7 +334,7 @@ class _ScoreEstimate:
     def jackknife(self) -> tuple[FloatArray, FloatArray | None]:
         """By the influence of rows, else by leaving out groups of them."""
         if self.rows.clusters is None:
-            plain = not self._table.weighted
+            plain = not self._table.has_weights
             found = influence(self.measure, self._table) if plain else None
             if found is not None:
                 moved = np.concatenate(found)
@@ -332,9 +342,9 @@ class _ScoreEstimate:
             own = self.influence()
             if own is not None:
                 return own.column, None
-        return jackknife(self.measure, self._table, self.rows.drawn.ranked), None
+        return jackknife(self.measure, self._table, self.rows.replicates.ranked_rows), None
 
-    def studentised(self) -> tuple[float, FloatArray, FloatArray] | None:
+    def studentized_replicates(self) -> tuple[float, FloatArray, FloatArray] | None:
         """Where the influence of rows has a formula, and the table is all there is to the rows."""
         if self.rows.rows() is not None:
             return None
@@ -347,7 +357,7 @@ class _ScoreEstimate:
             assert found is not None
             return np.stack([self.measure.apply(table), found.error(table)])
 
-        replicates, errors = np.concatenate(list(self.rows.drawn.each(both)), axis=1)
+        replicates, errors = np.concatenate(list(self.rows.replicates.map_tables(both)), axis=1)
         return float(own.error(self._table)), replicates, errors
 
 

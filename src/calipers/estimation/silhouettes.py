@@ -37,8 +37,8 @@ class NeighbourDistances(NamedTuple):
     """Of each point its mean distance to the others of its cluster, NaN where it is alone; to those
     of the nearest other cluster, and which one that is."""
 
-    own: FloatArray
-    other: FloatArray
+    own_cluster: FloatArray
+    other_cluster: FloatArray
     which: IntArray
 
 
@@ -50,18 +50,21 @@ class Silhouettes:
     sizes: FloatArray
     geometry: PointDistances | DistanceMatrix
     settings: Settings
-    sampled: IntArray | None = None
+    sample_indices: IntArray | None = None
 
     @cached_property
-    def at(self) -> IntArray:
+    def point_indices(self) -> IntArray:
         """The points whose silhouettes are taken."""
-        return np.arange(len(self.cluster)) if self.sampled is None else self.sampled
+        return np.arange(len(self.cluster)) if self.sample_indices is None else self.sample_indices
 
     @cached_property
     def nearest(self) -> NeighbourDistances:
         """Mean distances."""
-        sums, at = self.geometry.sums(self.cluster, self.sampled), np.arange(len(self.at))
-        cluster = self.cluster[self.at]
+        sums, at = (
+            self.geometry.sums(self.cluster, self.sample_indices),
+            np.arange(len(self.point_indices)),
+        )
+        cluster = self.cluster[self.point_indices]
         size = self.sizes[cluster]
         with np.errstate(divide="ignore", invalid="ignore"):
             own = np.where(size > 1, sums[at, cluster] / (size - 1), np.nan)
@@ -86,7 +89,7 @@ class Silhouettes:
 
     def _found_through(self, place: int | None) -> FloatArray:
         own, other, which = self.nearest
-        cluster = self.cluster[self.at]
+        cluster = self.cluster[self.point_indices]
         inside = np.ones(len(own), bool) if place is None else cluster == place
         out = np.zeros(len(self.cluster))
         for slope, group, mean, less in (
@@ -96,11 +99,11 @@ class Silhouettes:
             for k in np.unique(group[inside]):
                 rows, others = self._members[k], np.flatnonzero((group == k) & inside)
                 weight = slope[others]
-                moved = self.geometry.between(rows, self.at[others], np.abs(weight))
+                moved = self.geometry.between(rows, self.point_indices[others], np.abs(weight))
                 part = np.abs(weight) * np.nan_to_num(mean[others])
                 moved -= part.sum()
                 if less == 2:  # its distance to itself, which is 0, was taken for one to another
-                    moved[np.searchsorted(rows, self.at[others])] += part
+                    moved[np.searchsorted(rows, self.point_indices[others])] += part
                 out[rows] += (moved if less == 1 else -moved) / max(self.sizes[k] - less, 1.0)
         number = float(len(out) if place is None else self.sizes[place])
         return np.asarray(out * (number / max(float(np.count_nonzero(inside)), 1.0)))
@@ -124,10 +127,10 @@ class SimplifiedSilhouettes:
     middles: FloatArray | None = None
     pulled: FloatArray | None = None
 
-    sampled = None
+    sample_indices = None
 
     @cached_property
-    def at(self) -> IntArray:
+    def point_indices(self) -> IntArray:
         """All points."""
         return np.arange(len(self.cluster))
 
@@ -195,33 +198,35 @@ class MeanSilhouette:
     """The mean of silhouettes: of all points, or of the cluster at a place, -1 where there is none
     of its name."""
 
-    of: Silhouettes | SimplifiedSilhouettes
-    place: int | None = None
+    silhouettes: Silhouettes | SimplifiedSilhouettes
+    cluster_index: int | None = None
 
     @cached_property
     def values(self) -> FloatArray:
         """Of each point; NaN where there is no other cluster."""
-        several = np.count_nonzero(self.of.sizes) > 1
-        own, other, _ = self.of.nearest
+        several = np.count_nonzero(self.silhouettes.sizes) > 1
+        own, other, _ = self.silhouettes.nearest
         return silhouette_values(own, other) if several else np.full(len(own), np.nan)
 
     @cached_property
     def cluster(self) -> IntArray:
         """The cluster of each of these points."""
-        return np.asarray(self.of.cluster[self.of.at])
+        return np.asarray(self.silhouettes.cluster[self.silhouettes.point_indices])
 
     @cached_property
-    def _inside(self) -> FloatArray:
+    def _member_mask(self) -> FloatArray:
         """1 for each point that the mean is of, 0 for others."""
-        inside = np.ones(len(self.of.at))
-        return inside if self.place is None else inside * (self.cluster == self.place)
+        inside = np.ones(len(self.silhouettes.point_indices))
+        return (
+            inside if self.cluster_index is None else inside * (self.cluster == self.cluster_index)
+        )
 
     @cached_property
     def statistic(self) -> Moments:
         """Their moments."""
-        return Moments.from_rows(self.values[self._inside > 0])
+        return Moments.from_rows(self.values[self._member_mask > 0])
 
-    def per_row(self, measure: MeasureLike) -> None:
+    def row_values(self, measure: MeasureLike) -> None:
         """Those of points are no values by themselves: each hangs on all points."""
 
     def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
@@ -230,29 +235,35 @@ class MeanSilhouette:
         moments = self.statistic if whole is None else whole
         if moments.weight == 0 or np.isnan(moments.mean):
             return None
-        moved = self._centred if whole is None else self._moved(moments)
+        moved = self._centered if whole is None else self._point_influence(moments)
         return Influence(moved, VarianceEstimator(), "Student t")
 
     @cached_property
-    def _centred(self) -> FloatArray:
-        moved = self._moved(self.statistic)
+    def _centered(self) -> FloatArray:
+        moved = self._point_influence(self.statistic)
         return np.asarray(moved - moved.mean())
 
-    def _moved(self, moments: Moments) -> FloatArray:
+    def _point_influence(self, moments: Moments) -> FloatArray:
         """Its mean over all points is 0, but for rounding."""
-        sizes, taken = self.of.sizes, float(moments.weight)
-        moved = self.of.moving(self.place) / (
-            sizes.sum() if self.place is None else sizes[self.place]
+        sizes, taken = self.silhouettes.sizes, float(moments.weight)
+        moved = self.silhouettes.moving(self.cluster_index) / (
+            sizes.sum() if self.cluster_index is None else sizes[self.cluster_index]
         )
-        moved[self.of.at] += (self.values - moments.mean) * self._inside / taken
+        moved[self.silhouettes.point_indices] += (
+            (self.values - moments.mean) * self._member_mask / taken
+        )
         return np.asarray(moved * math.sqrt(taken / max(taken - 1, 1.0)))
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The reading of the mean."""
         plain: Any = getattr(measure, "plain", measure)
         n = int(self.statistic.weight)
         of = None
-        if self.of.sampled is not None:
-            sizes = self.of.sizes
-            of = int(sizes.sum() if self.place is None else sizes[self.place] * (self.place >= 0))
-        return estimate_geometry(plain, self.statistic, n, self.of.settings, self, of)
+        if self.silhouettes.sample_indices is not None:
+            sizes = self.silhouettes.sizes
+            of = int(
+                sizes.sum()
+                if self.cluster_index is None
+                else sizes[self.cluster_index] * (self.cluster_index >= 0)
+            )
+        return estimate_geometry(plain, self.statistic, n, self.silhouettes.settings, self, of)

@@ -47,7 +47,7 @@ class ConstantPrediction:
     clusters: ClusterIndex | None
     settings: Settings
 
-    def reading(self, loss: MeasureLike) -> PointEstimate:
+    def point_estimate(self, loss: MeasureLike) -> PointEstimate:
         """The reading of the least loss of a constant answer."""
         value = float(constant_loss(self.shares, str(loss)))
 
@@ -85,7 +85,7 @@ def estimate_skill(
     is better."""
     c, rows = constant, len(values)
     own = estimate_mean_loss(loss, values, c.weight, c.clusters, c.settings)
-    least = c.reading(loss)
+    least = c.point_estimate(loss)
     reason = _undefined_reason(c.shares, own.value)
     slopes = [0.0, 0.0] if reason else _slopes(own.value, least.value)
     return apply_function(
@@ -144,7 +144,9 @@ class SkillRows:
         of_own, of_least = _slopes(lost, least)
         column = of_own * self.values + of_least * self.constant(shares)[self.truth]
         moments = replace(whole.lost, mean=of_own * lost + of_least * least)
-        return Influence(column, MeanVariance(self.weight, self.clusters, whole=moments), "delta")
+        return Influence(
+            column, MeanVariance(self.weight, self.clusters, total_moments=moments), "delta"
+        )
 
 
 def estimate_from_sums(

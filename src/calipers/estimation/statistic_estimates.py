@@ -49,7 +49,7 @@ def estimate_from_statistic(
     areas to the last digit. ``second`` is what a second look at independent rows adds up to."""
     measure = apply_measure(measure, statistic)
     if isinstance(statistic, LabelMatrices):
-        return LabelCounts.of_matrices(measure, statistic, settings, rows, second)
+        return LabelCounts.from_matrices(measure, statistic, settings, rows, second)
     if isinstance(statistic, ClassTables):
         return averages.estimate_from_tables(measure, statistic, settings, rows)
     if isinstance(statistic, ClassLosses):
@@ -57,7 +57,7 @@ def estimate_from_statistic(
     if isinstance(statistic, ClassRanks):
         return top_k.estimate_from_statistic(measure, statistic, settings, rows)
     if isinstance(statistic, ConfusionMatrix):
-        return replace(ClassCounts.from_matrix(statistic, settings).reading(measure), n=rows)
+        return replace(ClassCounts.from_matrix(statistic, settings).point_estimate(measure), n=rows)
     if isinstance(statistic, ScoreTable):
         if measure.definition.reads == "probabilities":
             return calibration.estimate_from_table(measure, statistic, settings, rows)

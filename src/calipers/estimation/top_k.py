@@ -48,13 +48,13 @@ class RankedClasses:
         )
         return ClassRanks(counts, counts if self.weight is None else squares, len(self.truth))
 
-    def per_row(self, measure: MeasureLike) -> FloatArray:
+    def row_values(self, measure: MeasureLike) -> FloatArray:
         """What each row counts for."""
         return np.asarray(self._credit(measure)[self.cells.row()])
 
     def _credit(self, measure: Any) -> FloatArray:
         """What the rows of each of the cells count for."""
-        above, others = np.unravel_index(self.cells.place, self.cells.shape)
+        above, others = np.unravel_index(self.cells.cell_index, self.cells.shape)
         credit: FloatArray = measure.losses(above, others)
         return credit
 
@@ -62,21 +62,21 @@ class RankedClasses:
         """By how much each row moves the value; ``whole`` are the places in all rows, where these
         are a batch of them."""
         ranks = self.statistic if whole is None else whole
-        moved = (self.per_row(measure) - float(measure.apply(ranks))) / float(ranks.total)
+        moved = (self.row_values(measure) - float(measure.apply(ranks))) / float(ranks.total)
         moved = moved if self.weight is None else moved * self.weight
         return Influence(moved, VarianceEstimator(self.weight, self.clusters))
 
     def _error(self, by_cell: FloatArray) -> StandardError:
         return error_of_cells(self.cells, by_cell)
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The reading: a share where every row is right or wrong, a mean where ties make parts of
         rows."""
         ranks, credit = self.statistic, self._credit(measure)
         made = estimate_from_statistic(measure, ranks, self.settings, len(self.truth))
 
         def replicates() -> FloatArray:
-            drawn = self.cells.drawn(self.settings)
+            drawn = self.cells.draw_replicates(self.settings)
             with np.errstate(divide="ignore", invalid="ignore"):  # of no rows, or without a weight
                 return np.concatenate([(n * credit).sum(axis=-1) / n.sum(axis=-1) for n in drawn])
 
@@ -84,7 +84,7 @@ class RankedClasses:
             made,
             weight=self.weight,
             clusters=self.clusters,
-            law=_CreditDistribution(measure, self),
+            joint_distribution=_CreditDistribution(measure, self),
             influence=lambda: self.influence(measure),
             error=lambda: self._error((credit - made.value) / float(ranks.total)),
             replicates=replicates,
@@ -132,21 +132,25 @@ class _CreditDistribution:
     measure: MeasureLike
     rows: RankedClasses
 
-    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """From the difference of what each row counts for."""
-        assert isinstance(second.law, _CreditDistribution)
+        assert isinstance(second.joint_distribution, _CreditDistribution)
         rows, value = self.rows, first.value - second.value
-        apart = rows.per_row(self.measure) - second.law.rows.per_row(self.measure)
+        apart = rows.row_values(self.measure) - second.joint_distribution.rows.row_values(
+            self.measure
+        )
         kinds, code = np.unique(apart, return_inverse=True)
         cells = MultinomialCells.from_codes([code], (len(kinds),), rows.weight, rows.clusters)
 
         def error() -> StandardError:
-            return error_of_cells(cells, (kinds - value)[cells.place] / float(rows.statistic.total))
+            return error_of_cells(
+                cells, (kinds - value)[cells.cell_index] / float(rows.statistic.total)
+            )
 
         def replicates() -> FloatArray:
-            drawn = cells.drawn(rows.settings)
+            drawn = cells.draw_replicates(rows.settings)
             with np.errstate(invalid="ignore"):  # a replicate may be without weight
-                return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
+                return np.concatenate([n @ kinds[cells.cell_index] / n.sum(axis=-1) for n in drawn])
 
         return first.difference(
             second,

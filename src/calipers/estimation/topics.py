@@ -44,43 +44,43 @@ class TopicSummary:
     @property
     def summary(self) -> Summary:
         """How values become one."""
-        return Summary.of(self.measure.definition)
+        return Summary.from_measure(self.measure.definition)
 
     @cached_property
-    def has(self) -> Any:
+    def defined_mask(self) -> Any:
         """Which topics have a value."""
-        return self.summary.has(self.values, self.weight)
+        return self.summary.defined_mask(self.values, self.weight)
 
     @cached_property
     def columns(self) -> FloatArray:
         """What the summary takes the means of, of the topics that have a value."""
         own = np.column_stack(self.summary.columns(self.values, self.weight))
-        return np.asarray(own[self.has])
+        return np.asarray(own[self.defined_mask])
 
     @cached_property
-    def own(self) -> FloatArray | None:
+    def defined_weights(self) -> FloatArray | None:
         """The importance of the topics that have a value."""
-        return None if self.importance is None else self.importance[self.has]
+        return None if self.importance is None else self.importance[self.defined_mask]
 
     @cached_property
     def first(self) -> Moments:
         """The moments of the first column."""
-        return Moments.from_rows(self.columns[:, 0], self.own)
+        return Moments.from_rows(self.columns[:, 0], self.defined_weights)
 
     @cached_property
-    def grouped(self) -> ClusterIndex | None:
+    def defined_clusters(self) -> ClusterIndex | None:
         """The clusters, in which a topic without a value is none."""
         return (
             None
             if self.clusters is None
-            else defined_clusters(self.clusters, self.importance, self.has)
+            else defined_clusters(self.clusters, self.importance, self.defined_mask)
         )
 
     @property
     def steps(self) -> FloatArray:
         """How far a mean moves with each topic that has a value, u/Σu; of independent ones times
         √(n/(n − 1)), n being Kish's number of topics."""
-        u = np.ones(len(self.columns)) if self.own is None else self.own
+        u = np.ones(len(self.columns)) if self.defined_weights is None else self.defined_weights
         return self.steps_of(u)
 
     def steps_of(self, u: FloatArray) -> FloatArray:
@@ -126,26 +126,28 @@ class TopicIntervals:
 
     topics: TopicSummary
     value: float
-    drawn: Callable[[], tuple[FloatArray, FloatArray]]
+    draw_replicates: Callable[[], tuple[FloatArray, FloatArray]]
 
     def replicates(self) -> FloatArray:
         """Of the summary."""
-        return self.topics.summary.of_means(self.drawn()[0], len(self.topics.columns))
+        return self.topics.summary.summarize_means(
+            self.draw_replicates()[0], len(self.topics.columns)
+        )
 
     def influence(self) -> Influence:
         """By how much each topic moves the summary; nothing where it has no value."""
-        return self.topics.influence(self.topics.columns, self.topics.has, self.value)
+        return self.topics.influence(self.topics.columns, self.topics.defined_mask, self.value)
 
     def methods(self) -> dict[str, Limits]:
         """By name; of one topic, what needs no spread alone."""
         n = len(self.topics.columns)
-        if self.topics.grouped is not None:  # all else is that of any clusters
+        if self.topics.defined_clusters is not None:  # all else is that of any clusters
             return {"student": self._clustered_t, "bayesian": self._bayesian}
         shares: dict[str, Limits] = {}
-        if self.topics.measure.definition.share_of == "topics":
+        if self.topics.measure.definition.proportion_of == "topics":
             shares = proportion_intervals(self.value, self.topics.first.effective_size)
         pooled = self.topics.summary.kind == "pooled"
-        made = self._of_ratio() if pooled else self._of_the_mean()
+        made = self._ratio_intervals() if pooled else self._mean_intervals()
         if n < 2:
             made = {
                 name: lambda level: intervals.no_interval("none", "too_few_units") for name in made
@@ -153,11 +155,11 @@ class TopicIntervals:
         return {**shares, "delta": lambda level: None, **made, "bayesian": self._bayesian}
 
     def _clustered_t(self, level: float) -> Interval:
-        error, clusters = self.influence().error, self.topics.grouped
+        error, clusters = self.influence().error, self.topics.defined_clusters
         assert clusters is not None
         return clusters.normal(self.value, error.se, error.degrees, level, error.name)
 
-    def _of_ratio(self) -> dict[str, Limits]:
+    def _ratio_intervals(self) -> dict[str, Limits]:
         return {
             "percentile": lambda level: intervals.percentile(self.replicates(), level),
             "bca": self._pooled_bca,
@@ -165,14 +167,14 @@ class TopicIntervals:
             "student": self._pooled_student,
         }
 
-    def _of_the_mean(self) -> dict[str, Limits]:
+    def _mean_intervals(self) -> dict[str, Limits]:
         return {
-            "percentile": lambda level: self._of_mean(
-                intervals.percentile(self.drawn()[0][:, 0], level)
+            "percentile": lambda level: self._mean_interval(
+                intervals.percentile(self.draw_replicates()[0][:, 0], level)
             ),
-            "bca": lambda level: self._of_mean(self._bca(level)),
-            "studentised": lambda level: self._of_mean(self._studentised(level)),
-            "student": lambda level: self._of_mean(
+            "bca": lambda level: self._mean_interval(self._bca(level)),
+            "studentised": lambda level: self._mean_interval(self._studentized_interval(level)),
+            "student": lambda level: self._mean_interval(
                 intervals.student(self._mean, self._se, self.topics.first.effective_size, level)
             ),
         }
@@ -182,15 +184,19 @@ class TopicIntervals:
         """What the topics have, what they weigh, and the mean of it."""
         topics = self.topics
         if topics.summary.kind != "pooled" or topics.weight is None:
-            return self._first, topics.own, self._mean
+            return self._first, topics.defined_weights, self._mean
         if topics.summary.formula is not None:  # its linear part
-            moved = topic_influence(topics.summary, topics.columns, self.value, topics.own)
-            return self.value + moved, topics.own, self.value
-        weight = topics.weight[topics.has] * (1.0 if topics.own is None else topics.own)
-        return topics.values[topics.has], weight, self.value
+            moved = topic_influence(
+                topics.summary, topics.columns, self.value, topics.defined_weights
+            )
+            return self.value + moved, topics.defined_weights, self.value
+        weight = topics.weight[topics.defined_mask] * (
+            1.0 if topics.defined_weights is None else topics.defined_weights
+        )
+        return topics.values[topics.defined_mask], weight, self.value
 
     @property
-    def _ends(self) -> tuple[float, float]:
+    def _range_limits(self) -> tuple[float, float]:
         """Those of the range, as the summary takes them; else beyond all values."""
         ends = np.array(self.topics.measure.definition.range, np.float64)
         if self.topics.summary.kind == "geometric":
@@ -205,32 +211,38 @@ class TopicIntervals:
 
     def _bayesian(self, level: float) -> Interval:
         values, weight, _ = self._values
-        clusters = self.topics.grouped
+        clusters = self.topics.defined_clusters
         if clusters is not None:
-            clusters = replace(clusters.taken(self.topics.has), weight=weight)
-            if clusters.number < 2:
+            clusters = replace(clusters.take_rows(self.topics.defined_mask), weight=weight)
+            if clusters.n_clusters < 2:
                 return intervals.no_interval(bayesian_bootstrap.METHOD, "too_few_clusters")
-            values, weight = clusters.by_mean(values)
-        made = bayesian_bootstrap.lower_tail(values, self._ends, level, weight)
-        made = made if self.topics.summary.kind == "pooled" else self._of_mean(made)
-        return made if clusters is None else replace(made, method=clusters.named(made.method))
+            values, weight = clusters.cluster_means(values)
+        made = bayesian_bootstrap.lower_tail(values, self._range_limits, level, weight)
+        made = made if self.topics.summary.kind == "pooled" else self._mean_interval(made)
+        return (
+            made
+            if clusters is None
+            else replace(made, method=clusters.annotate_method(made.method))
+        )
 
     @cached_property
-    def _apart(self) -> FloatArray:
+    def _deviations(self) -> FloatArray:
         values, weight, mean = self._values
         return (values - mean) * (1.0 if weight is None else weight / weight.mean())
 
     def skewness(self) -> float:
         """The size of the skewness over √n; 0 where nothing varies."""
-        return abs(intervals.skewness(self.moved))
+        return abs(intervals.skewness(self.influence_values))
 
     @property
-    def moved(self) -> FloatArray:
+    def influence_values(self) -> FloatArray:
         """By how much the topics, or the clusters of them, move the summary, but for a factor."""
-        clusters = self.topics.grouped
+        clusters = self.topics.defined_clusters
         if clusters is None:
-            return self._apart
-        return np.bincount(clusters.code[self.topics.has], self._apart).astype(np.float64)
+            return self._deviations
+        return np.bincount(clusters.code[self.topics.defined_mask], self._deviations).astype(
+            np.float64
+        )
 
     @property
     def _first(self) -> FloatArray:
@@ -245,30 +257,32 @@ class TopicIntervals:
     def _se(self) -> float:
         return self.topics.first.standard_error
 
-    def _of_mean(self, made: Interval) -> Interval:
+    def _mean_interval(self, made: Interval) -> Interval:
         """An interval of the mean as one of the summary."""
         n, summary = len(self._first), self.topics.summary
-        ends = summary.of_means(np.array([[made.low], [made.high]]), n)
+        ends = summary.summarize_means(np.array([[made.low], [made.high]]), n)
         method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
         se = made.se * summary_derivative(summary, self.value, n)
         return Interval(float(ends[0]), float(ends[1]), method, made.reason, se)
 
-    def _studentised(self, level: float) -> Interval:
-        means, errors = (of[:, 0] for of in self.drawn())
+    def _studentized_interval(self, level: float) -> Interval:
+        means, errors = (of[:, 0] for of in self.draw_replicates())
         return intervals.bootstrap_t(self._mean, self._se, means, errors, level)
 
     def _bca(self, level: float) -> Interval:
-        accelerated = intervals.acceleration(self._apart)
-        return intervals.bca(self._mean, self.drawn()[0][:, 0], accelerated, level)
+        accelerated = intervals.acceleration(self._deviations)
+        return intervals.bca(self._mean, self.draw_replicates()[0][:, 0], accelerated, level)
 
     def _pooled_bca(self, level: float) -> Interval:
-        columns, n = self._counted, len(self.topics.columns)
+        columns, n = self._weighted_columns, len(self.topics.columns)
         rest = columns.sum(axis=0) - columns
-        moved = intervals.bootstrap_bias_correction(self.topics.summary.of_means(rest, n))
+        moved = intervals.bootstrap_bias_correction(self.topics.summary.summarize_means(rest, n))
         return intervals.bca(self.value, self.replicates(), intervals.acceleration(moved), level)
 
     def _pooled_t(self, level: float) -> Interval:
-        return pooled_t(self.topics.summary, self._counted, self.value, self.topics.settings, level)
+        return pooled_t(
+            self.topics.summary, self._weighted_columns, self.value, self.topics.settings, level
+        )
 
     def _pooled_student(self, level: float) -> Interval:
         """Of its linear part."""
@@ -276,9 +290,9 @@ class TopicIntervals:
         return intervals.student(self.value, self.influence().error.se, n, level)
 
     @property
-    def _counted(self) -> FloatArray:
+    def _weighted_columns(self) -> FloatArray:
         """The columns, each topic as much as it counts for."""
-        own = self.topics.own
+        own = self.topics.defined_weights
         return self.topics.columns if own is None else self.topics.columns * own[:, None]
 
 
@@ -309,7 +323,7 @@ def _summary_derivatives(summary: Summary, means: FloatArray) -> FloatArray:
     for place in range(means.shape[1]):
         apart = np.zeros(means.shape)
         apart[:, place] = step[:, place]
-        ends = (summary.of_means(means + sign * apart, 1) for sign in (1, -1))
+        ends = (summary.summarize_means(means + sign * apart, 1) for sign in (1, -1))
         made[:, place] = np.subtract(*ends) / (2 * step[:, place])
     return np.where(means > 0, made, 0.0)
 
@@ -327,7 +341,7 @@ def pooled_t(
     w, n = columns[:, 1], len(columns)
     apart = columns[:, 0] - value * w
     parts = np.column_stack([w, apart, apart**2, apart * w, w**2])
-    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
+    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
     with np.errstate(divide="ignore", invalid="ignore"):
         moved = drawn[:, 1] / drawn[:, 0]
         spread = drawn[:, 2] - 2 * moved * drawn[:, 3] + moved**2 * drawn[:, 4]
@@ -346,7 +360,7 @@ def _function_t(
     apart = columns - middle  # so that squares keep their digits
     first, second = np.triu_indices(width)
     parts = np.column_stack([apart, apart[:, first] * apart[:, second]])
-    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
+    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
 
     def errors(moved: FloatArray, products: FloatArray) -> FloatArray:
         slopes = _summary_derivatives(summary, middle + moved)
@@ -357,7 +371,7 @@ def _function_t(
     moved, products = drawn[:, :width], drawn[:, width:]
     none = np.zeros((1, width))
     se = float(errors(none, parts[:, width:].mean(axis=0)[None])[0])
-    replicates = summary.of_means(middle + moved, n)
+    replicates = summary.summarize_means(middle + moved, n)
     return intervals.bootstrap_t(value, se, replicates, errors(moved, products), level)
 
 
@@ -368,18 +382,18 @@ class TopicRows(TopicSummary):
     unit: str = "topics"
     undefined: Mapping[str, int] = field(default_factory=dict)
 
-    def reading(self, draws: TopicReplicates, place: int) -> PointEstimate:
+    def point_estimate(self, draws: TopicReplicates, place: int) -> PointEstimate:
         """The reading, drawn with those of other measures."""
-        definition, n = self.measure.definition, int(np.count_nonzero(self.has))
+        definition, n = self.measure.definition, int(np.count_nonzero(self.defined_mask))
         kind = "mean over topics"
         if definition.interval == "none":
             kind = "count"
-        elif definition.share_of == "topics":
+        elif definition.proportion_of == "topics":
             kind = "share of topics"
         elif self.summary.kind == "pooled":
             kind = "topics pooled"
         value = self.summary.value(self.values, self.weight, self.importance)
-        of = TopicIntervals(self, value, lambda: draws.of(place))
+        of = TopicIntervals(self, value, lambda: draws.get(place))
         empty = kind == "topics pooled" and n > 0 and np.isnan(value)
         empty = empty and self.summary.formula is None  # else reasons of topics tell
         return PointEstimate(
@@ -391,23 +405,23 @@ class TopicRows(TopicSummary):
             bounds=definition.range,
             higher_is_better=definition.higher_is_better,
             undefined={**self.undefined, "nothing_retrieved": n} if empty else self.undefined,
-            of=len(self.values),
+            n_total=len(self.values),
             weight=self.importance,
-            clusters=self.grouped,
-            order=None if self.order is None else self.order.taken(self.has),
+            clusters=self.defined_clusters,
+            order=None if self.order is None else self.order.take_rows(self.defined_mask),
             sizes=lambda: (self.first.effective_size,),
-            law=self,
-            skew=of.skewness,
+            joint_distribution=self,
+            skewness_size=of.skewness,
             influence=of.influence,
-            linear=lambda: of.influence().moved[self.has],
-            jackknife=None if self.clusters is None else lambda: (of.moved, None),
+            linear=lambda: of.influence().influence_values[self.defined_mask],
+            jackknife=None if self.clusters is None else lambda: (of.influence_values, None),
             replicates=of.replicates,
             methods=of.methods() if n else {},
         )
 
-    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """The difference over the topics on which both have a value."""
-        assert isinstance(second.law, TopicRows)
+        assert isinstance(second.joint_distribution, TopicRows)
         [made] = paired_differences([(first, second)], self.settings)
         return made
 
@@ -424,12 +438,12 @@ class TopicReplicates:
     #: Of topics in clusters, which are drawn whole, those of each reading.
     clusters: Sequence[ClusterIndex | None] = ()
 
-    def of(self, place: int) -> tuple[FloatArray, FloatArray]:
+    def get(self, place: int) -> tuple[FloatArray, FloatArray]:
         """Those of one reading."""
-        return self._drawn[place]
+        return self._replicates[place]
 
     @cached_property
-    def _drawn(self) -> list[tuple[FloatArray, FloatArray]]:
+    def _replicates(self) -> list[tuple[FloatArray, FloatArray]]:
         from calipers import _core
 
         if any(of is not None for of in self.clusters):
@@ -445,7 +459,7 @@ class TopicReplicates:
                 for columns, weight in zip(self.tables, self.importance, strict=True)
             ]
         flat = np.column_stack([column for columns in self.tables for column in columns])
-        means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.resamples)
+        means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.n_resamples)
         # Each column's replicates side by side, as they are read.
         tables = [np.ascontiguousarray(drawn.T).T for drawn in (means, errors)]
         ends = np.cumsum([len(columns) for columns in self.tables])[:-1]
@@ -458,9 +472,9 @@ def estimate_over_topics(all_topics: Sequence[TopicRows]) -> list[PointEstimate]
         [of.summary.columns(of.values, of.weight) for of in all_topics],
         all_topics[0].settings,
         [of.importance for of in all_topics],
-        [of.grouped for of in all_topics],
+        [of.defined_clusters for of in all_topics],
     )
-    return [of.reading(draws, place) for place, of in enumerate(all_topics)]
+    return [of.point_estimate(draws, place) for place, of in enumerate(all_topics)]
 
 
 # --- Differences ----------------------------------------------------------------------------------
@@ -471,13 +485,16 @@ def paired_differences(
 ) -> Iterator[PointEstimate]:
     """First minus second of pairs of readings, each over the topics on which both have a value. All
     see the same draws of topics and the same signs, made once for all of them."""
-    both = [_EstimatePair.of(first, second) for first, second in pairs]
+    both = [_EstimatePair.from_estimates(first, second) for first, second in pairs]
     # Columns of what the summaries need: of sums and means the difference itself.
     counts = [pair.importance for pair in both]
     clusters = [pair.clusters for pair in both]
     draws = TopicReplicates([pair.drawn_columns() for pair in both], settings, counts, clusters)
     signs = _SignFlips(
-        [pair.apart if u is None else pair.apart * u for pair, u in zip(both, counts, strict=True)],
+        [
+            pair.differences if u is None else pair.differences * u
+            for pair, u in zip(both, counts, strict=True)
+        ],
         settings,
     )
     for place, pair in enumerate(both):
@@ -488,14 +505,14 @@ def paired_differences(
 class _SignFlips:
     """Randomisation tests of the same topics: all differences see the same signs."""
 
-    apart: list[FloatArray]
+    differences: list[FloatArray]
     settings: Settings
     _tests: dict[str, list[paired_tests.TestResult]] = field(default_factory=dict)
 
     def test(self, place: int, towards: str) -> paired_tests.TestResult:
         """Of one difference."""
         if towards not in self._tests:
-            table, tries = np.column_stack(self.apart), n_randomizations(self.settings)
+            table, tries = np.column_stack(self.differences), n_randomizations(self.settings)
             found = paired_tests.randomization(table, tries, self.settings.seed, towards)
             self._tests[towards] = found
         return self._tests[towards][place]
@@ -513,17 +530,17 @@ class _EstimatePair:
     importance: FloatArray | None
 
     @classmethod
-    def of(cls, first: PointEstimate, second: PointEstimate) -> _EstimatePair:
+    def from_estimates(cls, first: PointEstimate, second: PointEstimate) -> _EstimatePair:
         """Topics on which either is undefined have no value."""
-        ours, theirs = first.law, second.law
+        ours, theirs = first.joint_distribution, second.joint_distribution
         assert isinstance(ours, TopicRows)
         assert isinstance(theirs, TopicRows)
-        absent = ~(ours.has & theirs.has)
+        absent = ~(ours.defined_mask & theirs.defined_mask)
         a, b = (of.summary.columns(*_drop_topics(absent, of)) for of in (ours, theirs))
         return cls(first, second, ours.summary, a, b, ours.importance)
 
     @cached_property
-    def has(self) -> Any:
+    def defined_mask(self) -> Any:
         """Where both have a value."""
         return ~np.isnan(self.a[0])
 
@@ -531,88 +548,91 @@ class _EstimatePair:
     def clusters(self) -> ClusterIndex | None:
         """The clusters of topics, in which one on which either has no value is none."""
         of = self.law.clusters
-        return None if of is None else defined_clusters(of, self.importance, self.has)
+        return None if of is None else defined_clusters(of, self.importance, self.defined_mask)
 
     @property
     def law(self) -> TopicRows:
         """The topics of the first."""
-        assert isinstance(self.first.law, TopicRows)
-        return self.first.law
+        assert isinstance(self.first.joint_distribution, TopicRows)
+        return self.first.joint_distribution
 
     @property
-    def apart(self) -> FloatArray:
+    def differences(self) -> FloatArray:
         """First minus second of the first column."""
         return self.a[0] - self.b[0]
 
     def drawn_columns(self) -> list[FloatArray]:
         """What has to be drawn."""
         of_means = self.summary.kind in ("mean", "sum")
-        return [self.apart] if of_means else [*self.a, *self.b]
+        return [self.differences] if of_means else [*self.a, *self.b]
 
     def difference(self, draws: TopicReplicates, signs: _SignFlips, place: int) -> PointEstimate:
         """The difference, of which one place of the draws and of the signs is."""
-        a, b = (np.column_stack(columns)[self.has] for columns in (self.a, self.b))
-        has, n = self.has, len(a)
+        a, b = (np.column_stack(columns)[self.defined_mask] for columns in (self.a, self.b))
+        has, n = self.defined_mask, len(a)
         own = None if self.importance is None else self.importance[has]
-        ours, theirs = self.law, self.second.law
+        ours, theirs = self.law, self.second.joint_distribution
         assert isinstance(theirs, TopicRows)
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
             "signs": lambda: count_signs((ours.values - theirs.values)[has]),
-            "shares": ours.measure.definition.share_of == "topics",
+            "shares": ours.measure.definition.proportion_of == "topics",
             "sizes": lambda: (Moments.from_rows(a[:, 0], own).effective_size,),
             "clusters": self.clusters,
-            "order": None if ours.order is None else ours.order.taken(has),
+            "order": None if ours.order is None else ours.order.take_rows(has),
         }
         if n == 0:
             return self.first.difference(self.second, n=n, value=np.nan, **shared)
         parts: dict[str, Any]
         if self.summary.kind in ("mean", "sum"):
-            parts = self._of_means(self._units(a[:, 0] - b[:, 0]), draws, signs, place)
+            parts = self._mean_fields(self._units(a[:, 0] - b[:, 0]), draws, signs, place)
         else:
-            parts = self._of_functions(a, b, own, draws, signs, place)
+            parts = self._function_fields(a, b, own, draws, signs, place)
         if ours.clusters is not None or ours.order is not None:
-            parts |= self._of_dependent(a, b)
+            parts |= self._dependent_fields(a, b)
         return self.first.difference(self.second, n=n, **shared, **parts)
 
     def _units(self, values: FloatArray) -> UnitValues:
         """Values of the topics on which both have one."""
-        own = None if self.importance is None else self.importance[self.has]
-        clusters = None if self.clusters is None else self.clusters.taken(self.has)
+        own = None if self.importance is None else self.importance[self.defined_mask]
+        clusters = None if self.clusters is None else self.clusters.take_rows(self.defined_mask)
         return UnitValues(values, own, clusters)
 
-    def _of_dependent(self, a: FloatArray, b: FloatArray) -> dict[str, Any]:
+    def _dependent_fields(self, a: FloatArray, b: FloatArray) -> dict[str, Any]:
         """What is known of topics in clusters or in an order: by how much each moves the
         difference. Where they come in clusters, no sign of a topic is as likely as the other."""
-        theirs = self.second.law
+        theirs = self.second.joint_distribution
         assert isinstance(theirs, TopicRows)
 
         def influence() -> Influence:
             made = [
-                of.influence(columns, self.has, self._value(columns))
+                of.influence(columns, self.defined_mask, self._value(columns))
                 for of, columns in ((self.law, a), (theirs, b))
             ]
             return made[0] - made[1]
 
-        found = {"influence": influence, "linear": lambda: influence().moved[self.has]}
+        found = {
+            "influence": influence,
+            "linear": lambda: influence().influence_values[self.defined_mask],
+        }
         if self.clusters is None:
             return found
         return {**found, "error": None, "studentised": None, "swapped": None}
 
     def _value(self, columns: FloatArray) -> float:
         """The summary of the topics on which both have a value."""
-        own = None if self.importance is None else self.importance[self.has]
+        own = None if self.importance is None else self.importance[self.defined_mask]
         means = np.average(columns, axis=0, weights=own)
-        return float(self.summary.of_means(means, len(columns)))
+        return float(self.summary.summarize_means(means, len(columns)))
 
-    def _of_means(
+    def _mean_fields(
         self, units: UnitValues, draws: TopicReplicates, signs: _SignFlips, place: int
     ) -> dict[str, Any]:
         """Of means, or sums."""
         scale = len(units.values) if self.summary.kind == "sum" else 1
 
         def studentised() -> tuple[float, FloatArray, FloatArray]:
-            means, errors = draws.of(place)
+            means, errors = draws.get(place)
             return units.error.se, means[:, 0], errors[:, 0]
 
         return {
@@ -622,12 +642,12 @@ class _EstimatePair:
             "error": lambda: StandardError(
                 units.error.se * scale, "Student t", units.error.degrees
             ),
-            "replicates": lambda: draws.of(place)[0][:, 0] * scale,
+            "replicates": lambda: draws.get(place)[0][:, 0] * scale,
             "studentised": studentised,
             "swapped": lambda towards: signs.test(place, towards),
         }
 
-    def _of_functions(
+    def _function_fields(
         self,
         a: FloatArray,
         b: FloatArray,
@@ -641,9 +661,9 @@ class _EstimatePair:
         of = [self._value(table) for table in (a, b)]
 
         def replicates() -> FloatArray:
-            means, width = draws.of(place)[0], a.shape[1]
+            means, width = draws.get(place)[0], a.shape[1]
             first, second = means[:, :width], means[:, width:]
-            return summary.of_means(first, n) - summary.of_means(second, n)
+            return summary.summarize_means(first, n) - summary.summarize_means(second, n)
 
         def moved() -> FloatArray:
             return topic_influence(summary, a, of[0], own) - topic_influence(summary, b, of[1], own)
@@ -653,7 +673,7 @@ class _EstimatePair:
             "value": value,
             "linear_units": lambda: self._units(value + moved()),
             "error": lambda: replace(self._units(moved()).error, name="Student t"),
-            "jackknife": lambda: (self._units(moved()).moved, None),
+            "jackknife": lambda: (self._units(moved()).influence_values, None),
             "replicates": replicates,
         }
         if summary.kind == "geometric":

@@ -87,7 +87,7 @@ def agreement(
     compare: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
     engine: str | None = None,
     memory: int | str | None = None,
@@ -157,7 +157,7 @@ def agreement(
         as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
         Confidence level of the intervals.
-    resamples : int, default=2000
+    n_resamples : int, default=2000
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator.
@@ -200,7 +200,7 @@ def agreement(
     """
     if scale not in SCALES:
         raise InputError(f"scale is {scale!r}, expected one of {', '.join(SCALES)}")
-    Options.of(locals())  # checked before any data
+    Options.from_arguments(locals())  # checked before any data
     if (ratings is None) == (data is None):
         raise InputError("ratings= and data= are two names of the table of ratings: give one")
     arguments = {**locals(), "data": data if ratings is None else ratings}
@@ -270,11 +270,11 @@ class _RatingOptions:
         """In a look at all ratings; of what can be read only once as they are said to be."""
         assert source.stream is not None
         engine, found = source.stream.stream, set[Any]()
-        if engine.again:
+        if engine.is_rereadable:
             seen: PerSubset = engine.reduce(
                 _ObservedRatings(tuple(names)), names, _check_n_categories, "finding categories"
             )
-            found = set().union(*(distinct_ratings(of.values) for of in seen.parts))
+            found = set().union(*(distinct_ratings(of.values) for of in seen.values))
         elif self.order is None:
             raise InputError(
                 f"{engine.name}: can be read only once: say what the categories are, as in "
@@ -306,7 +306,9 @@ class _ObservedRatings:
     names: tuple[str, ...]
 
     def __call__(self, batch: streams.Batch) -> PerSubset:
-        return PerSubset(tuple(DistinctValues.of(batch.columns[name]) for name in self.names))
+        return PerSubset(
+            tuple(DistinctValues.from_array(batch.columns[name]) for name in self.names)
+        )
 
 
 def _is_number(kind: Any) -> bool:
@@ -317,7 +319,7 @@ def _is_number(kind: Any) -> bool:
 
 
 def _check_n_categories(seen: PerSubset) -> PerSubset:
-    if max(len(of.values) for of in seen.parts) > MOST_OF_BATCHES:
+    if max(len(of.values) for of in seen.values) > MOST_OF_BATCHES:
         raise InputError(
             f"ratings are of more than {MOST_OF_BATCHES:,} different values, which takes all of "
             "them in memory: engine='memory'"
@@ -352,7 +354,7 @@ class AgreementProblem(Problem):
     def _sets(self, codes: IntArray, settings: Settings, *rows: Any) -> dict[str, Raters]:
         names, values = self.categories.names, self.categories.values
         whole = Raters("", self.raters, codes, names, values, settings, *rows)
-        return {name: whole.of(which, name) for name, which in self.sets.items()}
+        return {name: whole.select_raters(which, name) for name, which in self.sets.items()}
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """The measures that are asked for, by the scale."""
@@ -382,20 +384,22 @@ class AgreementProblem(Problem):
             first = next(iter(rows.values()))
             # (Where rows weigh differently, what is drawn for κ takes them.)
             apart = first.weight is not None or first.clusters is not None
-            few = first.number <= MANY or apart or first.order is not None
+            few = first.n_rows <= MANY or apart or first.order is not None
             found = None if few else self.summary(rows)
             if found is None or found.many:
                 return rows
         else:
             passes = sample.passes
-            found = passes.passed.beside
-            if found.many or passes.passed.clustered:
+            found = passes.first_result.beside
+            if found.many or passes.first_result.clustered:
                 return {}
-            found = found.in_units(passes.unit)
+            found = found.with_unit_weights(passes.unit)
         made = self._sets(found.codes, sample.settings, found.weight)
         held, squares = found.held, found.weight_squares
-        systems = {n: replace(of, held=held, weight_squares=squares) for n, of in made.items()}
-        return {name: of.serving(sample.measures) for name, of in systems.items()}
+        systems = {
+            n: replace(of, item_counts=held, weight_squares=squares) for n, of in made.items()
+        }
+        return {name: of.with_measures(sample.measures) for name, of in systems.items()}
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -441,7 +445,7 @@ class AgreementProblem(Problem):
 
     def statistic(self, system: Any, kind: type) -> Any:
         """How often items were put into each category."""
-        return system.over(None).statistic if kind is Ratings else None
+        return system.sample_for(None).statistic if kind is Ratings else None
 
 
 def _ratings_by_set(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -455,7 +459,7 @@ def _notes(sample: Sample) -> list[str]:
     for name, system in sample.template.items():
         who = "" if name == ALL_RATERS else f"{name}: "
         r = sample.statistic(name, Ratings)
-        alone = r.number - r.shared.number
+        alone = r.number - r.shared_items.number
         if alone:
             taking = [str(m) for m in sample.measures if (counted_items(m, r) & ~r.twice).any()]
             also = f"; {' and '.join(taking)} count them for how common categories are"
@@ -491,13 +495,13 @@ def _pairwise_measures(scale: str) -> tuple[Measure, ...]:
 def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTable:
     names, items, readings = [], [], list[dict[str, PointEstimate]]()
     for pair in combinations(range(len(system.raters)), 2):
-        two = system.of(list(pair))
-        both = two.taken(np.flatnonzero((two.codes >= 0).all(axis=1)))
-        found = {str(m): two.reading(m) for m in measures}
+        two = system.select_raters(list(pair))
+        both = two.take_rows(np.flatnonzero((two.codes >= 0).all(axis=1)))
+        found = {str(m): two.point_estimate(m) for m in measures}
         for own in _pairwise_measures(scale):
-            found[str(own)] = _cells(both).reading(own)
+            found[str(own)] = _cells(both).point_estimate(own)
         names.append(" ~ ".join(two.raters))
-        items.append(both.items(np.ones(both.number, bool)))
+        items.append(both.items(np.ones(both.n_rows, bool)))
         readings.append(found)
     return _table(system, "pair", names, items, readings)
 
@@ -506,14 +510,14 @@ def _cells(both: Raters) -> ClassCounts:
     """How often the first of two raters said what, and the second."""
     first, second = both.codes.T
     names, rows = both.categories, (both.settings, both.weight, both.clusters)
-    if both.held is None:
+    if both.item_counts is None:
         return ClassCounts.from_codes(first, second, names, *rows)
     k, place = len(names), first * len(names) + second
     counts, squares = (
         np.bincount(place, of, k * k).astype(np.float64).reshape(k, k)
         for of in (both.weight, both.weight_squares)
     )
-    matrix = ConfusionMatrix(counts, squares, names, round(float(both.held.sum())))
+    matrix = ConfusionMatrix(counts, squares, names, round(float(both.item_counts.sum())))
     return ClassCounts.from_matrix(matrix, both.settings)
 
 
@@ -525,8 +529,8 @@ def _rater_table(system: Raters, measures: Sequence[Measure]) -> LabelTable:
             name: np.asarray(system.items(system.codes == k), np.float64)
             for k, name in enumerate(system.categories)
         }
-    others = [system.of([k for k in everyone if k != own]) for own in everyone]
-    readings = [{f"{m} without": of.reading(m) for m in measures} for of in others]
+    others = [system.select_raters([k for k in everyone if k != own]) for own in everyone]
+    readings = [{f"{m} without": of.point_estimate(m) for m in measures} for of in others]
     times = system.items(system.codes >= 0)
     return _table(system, "rater", system.raters, times, readings, counts)
 

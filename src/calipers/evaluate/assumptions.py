@@ -47,13 +47,13 @@ def design_from_assumptions(
     compared = goal in ("difference", "margin")
     unit = "topics" if definition.reads == "rankings" else "rows"
     if "sd" in given:
-        _check(name, given, unused=("discordant", "positives_share"))
+        _check(name, given, unused=("discordant", "prevalence"))
         _check_spread(asked, given, of_differences="correlation" not in given and compared)
         mean = _mean_design(given, compared or goal == "size", paired, test, systems)
         return DesignEffect(name, mean, unit, 1.0, given)
     if test != "t" or systems != 2:
         raise InputError(f"test={test!r} with {systems} systems is for means: give sd=")
-    margin = None if asked.average in ("macro", "weighted") else definition.share_of
+    margin = None if asked.average in ("macro", "weighted") else definition.proportion_of
     design: VarianceModel
     if margin is not None:
         design, unknown = _proportion_design(name, given, compared, paired), "discordant"
@@ -89,8 +89,8 @@ def _check_spread(asked: Measure, given: Mapping[str, float], *, of_differences:
     value = given.get("value", NAN)
     if not (math.isnan(value) or low <= value <= high):
         raise InputError(f"value is {value}, but {asked} lies between {low:g} and {high:g}")
-    of_units = {asked.definition.reads == "rankings", asked.definition.rows is not None,
-                asked.definition.share_of is not None}  # fmt: skip
+    of_units = {asked.definition.reads == "rankings", asked.definition.row_formula is not None,
+                asked.definition.proportion_of is not None}  # fmt: skip
     if math.isinf(high - low) or True not in of_units or asked.definition.summary != "mean":
         return
     most, why = (high - low) / 2, f"{asked} lies between {low:g} and {high:g}"
@@ -98,7 +98,7 @@ def _check_spread(asked: Measure, given: Mapping[str, float], *, of_differences:
         most *= 2
     elif not math.isnan(value):
         most, why = math.sqrt((value - low) * (high - value)), f"{asked} is {value}"
-        share = asked.definition.share_of is not None
+        share = asked.definition.proportion_of is not None
         if share and asked.average is None and not math.isclose(sd, most, rel_tol=0.02):
             raise InputError(
                 f"a share of {value} has a standard deviation of {most:.3g} from unit to unit, not "
@@ -149,8 +149,8 @@ def _auc_design(
     r = given.get("correlation", 0.0)
     if kind == "pr_logit":
         return AreaVarianceModel(value, sample_size.pr_auc_error, "Boyd-Eng-Page", pair, r)
-    _check(name, given, ("positives_share",))
-    share = given["positives_share"]
+    _check(name, given, ("prevalence",))
+    share = given["prevalence"]
     return AreaVarianceModel(
         value,
         lambda a, n: sample_size.auc_error(a, share, n),
@@ -165,11 +165,11 @@ def _count_unit(margin: str, unit: str, given: Mapping[str, float]) -> tuple[str
     """What the user counts, and what share of it the measure is taken over."""
     if margin in _MARGINS:
         name, share = _MARGINS[margin]
-        if "positives_share" in given:
-            return "rows", share(given["positives_share"])
+        if "prevalence" in given:
+            return "rows", share(given["prevalence"])
         return name, 1.0
-    if "positives_share" in given:
-        raise InputError("positives_share says nothing of this measure")
+    if "prevalence" in given:
+        raise InputError("prevalence does not apply to this measure")
     if margin.startswith("predicted"):
         return f"rows predicted {margin.removeprefix('predicted_')}", 1.0
     return unit, 1.0

@@ -65,7 +65,7 @@ def classification(
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
     engine: str | None = None,
     memory: int | str | None = None,
@@ -186,7 +186,7 @@ def classification(
         as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
         Confidence level of the intervals.
-    resamples : int, default=2000
+    n_resamples : int, default=2000
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator.
@@ -239,11 +239,11 @@ def classification(
 
         unused = {kind: given[kind] for kind in ("predicted", "score")}
         unused |= {"positive": positive, "threshold": threshold}
-        soft = SoftLabelProblem.of(given["truth"], labels, given["probability"], unused)
+        soft = SoftLabelProblem.from_columns(given["truth"], labels, given["probability"], unused)
         number = n_rows(given["truth"])
-        return evaluate_rows(soft, Table.of(gathered, given, number), options)
+        return evaluate_rows(soft, Table.from_columns(gathered, given, number), options)
     found = encode_labels(given["truth"], "truth")
-    table = Table.of(
+    table = Table.from_columns(
         gathered, {**given, "truth": found}, len(found.codes), notes=notes, of_systems=of_systems
     )
     # A matrix of text classes has the order of whatever tabulated it, which sorts.
@@ -273,13 +273,17 @@ def _problem_from_rows(
     predicted, scores = given["predicted"], (given["score"], given["probability"])
     two = labels is not None and names_two(labels, positive, *scores, threshold)
     if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
-        return BinaryProblem.of(truth, positive, labels, threshold, undefined, predicted), given
+        return BinaryProblem.from_columns(
+            truth, positive, labels, threshold, undefined, predicted
+        ), given
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
     from calipers.evaluation.problems.classes import MulticlassProblem, coded_systems
 
     called = None if predicted is None else coded_systems(predicted)
-    problem = MulticlassProblem.of(truth, called, *scores, labels, undefined, ordered=ordered)
+    problem = MulticlassProblem.from_columns(
+        truth, called, *scores, labels, undefined, ordered=ordered
+    )
     return problem, {**given, "predicted": called}
 
 
@@ -303,12 +307,14 @@ def _soft_label_problem(
 ) -> tuple[Problem, StreamColumns]:
     from calipers.evaluation.problems.soft_labels import SoftLabelProblem
 
-    said = dict(columns.said)
+    said = dict(columns.output_columns)
     unused = {**said, "positive": positive, "threshold": threshold}
-    problem = SoftLabelProblem.of(columns.truth, labels, unused.pop("probability", None), unused)
+    problem = SoftLabelProblem.from_columns(
+        columns.truth, labels, unused.pop("probability", None), unused
+    )
     if has_class_columns(said["probability"], problem.names):
         said["probability"] = wrap_unnamed(said["probability"])
-    return problem, replace(columns, said=said)
+    return problem, replace(columns, output_columns=said)
 
 
 def _class_problem(
@@ -327,28 +333,37 @@ def _class_problem(
         found = encode_labels(distinct_labels(columns.stream, columns.truth, "truth"), "truth")
         check_classes(found, columns.stream.rows or MOST_CLASSES)
     scores = [
-        of for kind, given in columns.said.items() if kind != "predicted" for of in given.values()
+        of
+        for kind, given in columns.output_columns.items()
+        if kind != "predicted"
+        for of in given.values()
     ]
     alone = bool(scores) and all(isinstance(column, str) for column in scores)
     said = positive is not None or threshold is not None or alone
     two = labels is not None and len(labels) == 2 and said
     if two or (labels is None and (positive is not None or len(found.labels) <= 2)):
-        return BinaryProblem.of(found, positive, labels, threshold, undefined)
+        return BinaryProblem.from_columns(found, positive, labels, threshold, undefined)
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
     from calipers.evaluation.problems.classes import MulticlassProblem
 
     predicted = {}
-    for name, column in columns.said.get("predicted", {}).items() if labels is None else ():
+    for name, column in (
+        columns.output_columns.get("predicted", {}).items() if labels is None else ()
+    ):
         if not isinstance(column, str):
             raise InputError(f"predicted {name!r}: has several columns, expected one of labels")
         what = f"predicted {name!r}"
         predicted[name] = encode_labels(distinct_labels(columns.stream, column, what), what)
     score, probability = (
-        {name: of for name, of in columns.said.get(kind, {}).items() if not isinstance(of, str)}
+        {
+            name: of
+            for name, of in columns.output_columns.get(kind, {}).items()
+            if not isinstance(of, str)
+        }
         for kind in ("score", "probability")
     )
-    return MulticlassProblem.of(
+    return MulticlassProblem.from_columns(
         found,
         predicted or None,
         score or None,

@@ -69,8 +69,8 @@ def bootstrap_stability(system: Clustering, how: Callable[[Any], Any], times: in
     cluster the mean, over the draws, of its largest Jaccard index with a new one among these
     points, noise left out; and of the ARI of both clusterings."""
     if times < 10:
-        raise InputError(f"reclusterings is {times}, expected 10 or more")
-    points, n, k = system.points, system.number, len(system.names)
+        raise InputError(f"n_reclusterings is {times}, expected 10 or more")
+    points, n, k = system.points, system.n_rows, len(system.names)
     if points is None:
         raise InputError(f"{system.name}: recluster= needs {system.needs['points'][1]}")
     random = np.random.Generator(np.random.Philox(system.settings.seed))
@@ -136,7 +136,7 @@ def clustering(
     missing: str = "error",
     per_point: bool = False,
     recluster: Any = None,
-    reclusterings: int = 100,
+    n_reclusterings: int = 100,
     metric: str = "euclidean",
     noise: str = "cluster",
     sample: int | None = None,
@@ -147,7 +147,7 @@ def clustering(
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
     engine: str | None = None,
     memory: int | str | None = None,
@@ -204,7 +204,7 @@ def clustering(
         Clustering algorithm: a function from points to clusters or an estimator with
         ``fit_predict``, or a dict of such by system. Resampled points are re-clustered; the table
         of clusters and a note report the stability of each cluster.
-    reclusterings : int, default=100
+    n_reclusterings : int, default=100
         Number of re-clusterings of resampled points.
     metric : {'euclidean', 'sqeuclidean', 'manhattan', 'cosine'}, default='euclidean'
         Distance between points, for silhouettes. Centres and sums of squares are Euclidean.
@@ -233,7 +233,7 @@ def clustering(
         as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
         Confidence level of the intervals.
-    resamples : int, default=2000
+    n_resamples : int, default=2000
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator.
@@ -299,7 +299,7 @@ def clustering(
         {n: Clustering(n, *of, settings, **shared) for n, of in clusters.items()}, chosen
     )
     for name, how in clustering_functions(recluster, systems).items():
-        found = bootstrap_stability(systems[name], how, reclusterings)
+        found = bootstrap_stability(systems[name], how, n_reclusterings)
         systems[name] = replace(systems[name], stability=found)
         notes.append(stability_note(systems[name]))
     plain = dict.fromkeys(m.plain for m in chosen if m.definition.reads == "distances")

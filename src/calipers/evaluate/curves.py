@@ -263,7 +263,7 @@ def averaged_curves(
 
 @validate_arguments
 def topic_curves(
-    evaluation: Evaluation, topic: str, kind: str = "PR", *, collection: int | None = None
+    evaluation: Evaluation, topic: str, kind: str = "PR", *, collection_size: int | None = None
 ) -> Curves:
     """The curve of each run of an evaluation on one topic, rank by rank.
 
@@ -277,7 +277,7 @@ def topic_curves(
         ``"PR"``: precision against recall at each rank. ``"interpolated PR"``: at each recall that
         the run reaches, the highest precision at that recall or beyond. ``"ROC"``: recall against
         fall-out at each rank, from nothing retrieved to the whole collection.
-    collection
+    collection_size
         How many documents there are, for ``"ROC"``.
 
     Returns
@@ -297,15 +297,17 @@ def topic_curves(
     >>> import calipers as cal
     >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}}
     >>> run = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}
-    >>> (curve,) = cal.topic_curves(cal.retrieval(qrels, run), "1", "ROC", collection=5)
+    >>> (curve,) = cal.topic_curves(cal.retrieval(qrels, run), "1", "ROC", collection_size=5)
     >>> curve.x.round(3).tolist(), curve.y.tolist()
     ([0.0, 0.0, 0.333, 0.333, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
     if not isinstance(evaluation.curves, RankCurves):
         raise InputError("curves of a topic are made of the rankings of a retrieval evaluation")
-    if kind not in OF_TOPICS or (kind == "ROC") != (collection is not None):
+    if kind not in OF_TOPICS or (kind == "ROC") != (collection_size is not None):
         raise InputError(
-            f"kind is {kind!r} and collection is {collection!r}, expected 'PR', 'interpolated PR', "
+            f"kind is {kind!r} and collection_size is {collection_size!r}, expected 'PR', "
+            "'interpolated "
+            "PR', "
             "or 'ROC' and the number of documents in the collection"
         )
-    return Curves(evaluation.curves.of_topic(topic, kind, collection))
+    return Curves(evaluation.curves.of_topic(topic, kind, collection_size))

@@ -17,7 +17,7 @@ from calipers.report.safe_names import join_words
 from calipers.results import Difference, Estimate, Evaluation
 
 #: What of the provenance is of the inference, and how a reader calls it.
-_SETTINGS = ("level", "interval", "resamples", "seed")
+_SETTINGS = ("level", "interval", "n_resamples", "seed")
 
 #: The two evaluations, where they are compared as systems.
 _THEN, _NOW = "before", "after"
@@ -128,12 +128,14 @@ def _tested_differences(
     before: Evaluation, after: Evaluation, pairs: Mapping[str, str]
 ) -> tuple[dict[tuple[str, str], Difference], list[str]]:
     """The tested differences by system and measure; and why there are none."""
-    then, now = before.kept, after.kept
+    then, now = before.predictions, after.predictions
     if then is None or now is None:
         where = " and ".join(
             name for name, of in (("the first", then), ("the second", now)) if of is None
         )
-        return {}, [f"No test: {where} kept nothing to compare by (-o FILE.json --keep does)."]
+        return {}, [
+            f"No test: {where} kept nothing to compare by (-o FILE.json --keep-predictions does)."
+        ]
     if is_of_matrices(then) and is_of_matrices(now):
         try:
             return {
@@ -173,7 +175,7 @@ def _settings(evaluation: Evaluation) -> Settings:
     from calipers.evaluation.options import make_settings
 
     said = evaluation.provenance
-    return make_settings(said["interval"], evaluation.level, said["resamples"], said["seed"])
+    return make_settings(said["interval"], evaluation.level, said["n_resamples"], said["seed"])
 
 
 def _paired_differences(
@@ -184,24 +186,24 @@ def _paired_differences(
     from calipers.evaluation.stored_predictions import StoredSystem
     from calipers.evaluation.topic_scores import TopicScores
 
-    assert before.kept is not None
-    assert after.kept is not None
+    assert before.predictions is not None
+    assert after.predictions is not None
     measures = _measures_of_both(before, after, old, new)
     if not measures:
         return ()
-    topics = after.kept.ids
-    now = StoredSystem(new, after.kept.systems[new], after.kept, "the second")
-    own = now.statistics({measure.definition.on for measure in measures}, topics)
-    recalled = StoredSystem(_THEN, before.kept.systems[old], before.kept, "the first")
-    recalled.check_common(after.kept.common)
+    topics = after.predictions.ids
+    now = StoredSystem(new, after.predictions.systems[new], after.predictions, "the second")
+    own = now.statistics({measure.definition.statistic for measure in measures}, topics)
+    recalled = StoredSystem(_THEN, before.predictions.systems[old], before.predictions, "the first")
+    recalled.check_common(after.predictions.common)
     settings = _settings(after)
-    scores = TopicScores.of(
+    scores = TopicScores.from_systems(
         topics,
-        {_THEN: recalled.as_statistics(own, topics), _NOW: own},
+        {_THEN: recalled.to_statistics(own, topics), _NOW: own},
         measures,
         settings,
         zero=after.provenance["conventions"].get("undefined") == "zero",
-        unit=after.kept.unit,
+        unit=after.predictions.unit,
     )
     return paired_comparison(scores, _THEN, settings).differences
 
@@ -212,20 +214,20 @@ def _independent_differences(
     """A system now against then, by the matrices that both evaluations kept."""
     from calipers.evaluation.compare import paired_comparison
 
-    assert before.kept is not None
-    assert after.kept is not None
+    assert before.predictions is not None
+    assert after.predictions is not None
     measures = _measures_of_both(before, after, old, new)
     if not measures:
         return ()
     settings = _settings(after)
-    then, now = before.kept.systems[old], after.kept.systems[new]
+    then, now = before.predictions.systems[old], after.predictions.systems[new]
     systems = restore_systems(
-        ((_NOW, now, after.kept), (_THEN, then, before.kept)),
+        ((_NOW, now, after.predictions), (_THEN, then, before.predictions)),
         after.provenance["conventions"].get("positive"),
         settings,
     )
     source = SeparateSystems(
-        {name: s.serving(measures) for name, s in systems.items()}, measures, settings
+        {name: s.with_measures(measures) for name, s in systems.items()}, measures, settings
     )
     return paired_comparison(source, _THEN, settings).differences
 

@@ -43,7 +43,7 @@ def from_values(
     compare: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
 ) -> Evaluation:
     """Evaluate values that another tool computed, one for each unit: topics, data sets, users.
@@ -83,7 +83,7 @@ def from_values(
         as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
         Confidence level of the intervals.
-    resamples : int, default=2000
+    n_resamples : int, default=2000
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator.
@@ -107,7 +107,7 @@ def from_values(
     >>> round(ev["new", "AP"].value, 4), ev.comparison["AP"].wins, ev.comparison["AP"].ties
     (0.4667, 2, 1)
     """
-    settings = make_settings(interval, level, resamples, seed)
+    settings = make_settings(interval, level, n_resamples, seed)
     read = read_values(values, measure, unit=unit)
     better, notes = directions(read.measures, lower_is_better)
     tables = {s: np.column_stack(list(of.values())) for s, of in read.values.items()}
@@ -207,11 +207,11 @@ def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Me
     definition = Definition(
         name=name,
         family=GIVEN,
-        on=Statistic,
+        statistic=Statistic,
         formula=_ExternalDefinition(name),
         higher_is_better=higher_is_better,
         range=(-np.inf, np.inf) if known is None else known.definition.range,
-        share_of=None if known is None else known.definition.share_of,
+        proportion_of=None if known is None else known.definition.proportion_of,
         summary="mean" if known is None else known.definition.summary,
     )
     return _ExternalMeasure(definition, ())
@@ -240,6 +240,6 @@ def _ranking_measure(name: str, values: FloatArray) -> Measure | None:
         raise InputError(f"{name} is a geometric mean, of values from {low:g} to {high:g} only")
     if definition.summary not in ("mean", "geometric") or not within:
         return None
-    if definition.share_of == "topics" and not np.isin(values, (0.0, 1.0)).all():
+    if definition.proportion_of == "topics" and not np.isin(values, (0.0, 1.0)).all():
         return None
     return found

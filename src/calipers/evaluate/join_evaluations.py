@@ -42,7 +42,7 @@ def join_evaluations(
         measures,
         Options(baseline=base),
         about=RowInfo(source.ids),
-        apart=source.apart,
+        apart=source.has_separate_rows,
     )
 
 

@@ -123,7 +123,7 @@ def merge_states(
     >>> both["MAE"].value, both["MAE"].n
     (0.4, 5)
     """
-    options = Options.of(locals())
+    options = Options.from_arguments(locals())
     if isinstance(states, str) or not isinstance(states, Sequence):
         raise InputError(
             f"states is {format_value(states)}, expected a list of files or evaluations"

@@ -49,7 +49,7 @@ def multilabel(
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
     engine: str | None = None,
     memory: int | str | None = None,
@@ -160,7 +160,7 @@ def multilabel(
         averages of AUC and AP use influence functions, summed over the labels of a row.
     level : float, default=0.95
         Confidence level of the intervals.
-    resamples : int, default=2000
+    n_resamples : int, default=2000
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator.
@@ -218,7 +218,7 @@ def multilabel(
     how = labels, separator, threshold, undefined
     if source.stream is not None:
         there = assign_roles(source.stream, separator)
-        return replace(source, stream=there).evaluate(MultilabelProblem.of_stream(there, *how))
+        return replace(source, stream=there).evaluate(MultilabelProblem.from_stream(there, *how))
     problem, columns = MultilabelProblem.read(source.rows.columns, *how)
     return source.evaluate(problem, columns, len(columns["truth"].columns))
 

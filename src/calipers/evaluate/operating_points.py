@@ -32,7 +32,7 @@ def operating_point(
     measures: MeasureNames | None = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
 ) -> Evaluation:
     """The threshold that a rule chooses, and every measure of counts there.
@@ -59,7 +59,7 @@ def operating_point(
         What a false positive and a false negative cost, for the rule ``"cost"``.
     measures
         Measures of counts; the usual ones if none are named.
-    interval, level, resamples, seed
+    interval, level, n_resamples, seed
         See the documentation on inference.
 
     Returns
@@ -103,7 +103,7 @@ def operating_point(
         defaults |= {"cost_fp": float(costs[0]), "cost_fn": float(costs[1])}
     chosen = ThresholdRule.parse(rule, defaults)
     if measures is None:
-        own = chosen.measure.definition.on is ConfusionMatrix
+        own = chosen.measure.definition.statistic is ConfusionMatrix
         measures = [*([chosen.measure] if own else []), *(b.measure for b in chosen.bounds)]
         measures += [parse(name, "counts") for name in OF_COUNTS]
         if prevalence is not None:
@@ -116,7 +116,7 @@ def operating_point(
         curves=False,
         interval=interval,
         level=level,
-        resamples=resamples,
+        n_resamples=n_resamples,
         seed=seed,
     )
 
@@ -159,7 +159,7 @@ def rule_in_rule_out(
     measures: MeasureNames | None = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
 ) -> DecisionRegions:
     """Which scores rule a row in, which rule it out, and which do neither.
@@ -176,7 +176,7 @@ def rule_in_rule_out(
         The bounds.
     prevalence
         The share of positives where the system will be used, for ``ppv`` and ``npv``.
-    positive, weight, count, cluster, measures, interval, level, resamples, seed
+    positive, weight, count, cluster, measures, interval, level, n_resamples, seed
         As for :func:`operating_point`.
 
     Raises
@@ -198,7 +198,7 @@ def rule_in_rule_out(
         raise InputError(f"there are several systems; say which: system={first!r}")
     options: dict[str, Any] = {
         "positive": positive, "weight": weight, "count": count, "cluster": cluster,
-        "measures": measures, "interval": interval, "level": level, "resamples": resamples,
+        "measures": measures, "interval": interval, "level": level, "n_resamples": n_resamples,
         "seed": seed,
     }  # fmt: skip
     at = "" if prevalence is None else f"@prevalence={prevalence}"

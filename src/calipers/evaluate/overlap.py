@@ -86,7 +86,7 @@ def overlap(
     ties: str = "id",
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
 ) -> Evaluation:
     """What every two of several runs have in common, topic by topic and as the mean over topics.
@@ -110,7 +110,7 @@ def overlap(
     ties
         ``"id"``: documents of equal score stand by descending id, as in every ranking.
         ``"average"``: RBO is its expected value over all orders of tied documents.
-    interval, level, resamples, seed
+    interval, level, n_resamples, seed
         See the documentation on inference; topics are resampled.
 
     Returns
@@ -136,7 +136,7 @@ def overlap(
 
     Sources: Webber, Moffat and Zobel 2010; for ties Corsi and Urbano 2024.
     """
-    settings = make_settings(interval, level, resamples, seed)
+    settings = make_settings(interval, level, n_resamples, seed)
     return _evaluate(named_runs(runs), settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
 
 
@@ -163,10 +163,10 @@ def _evaluate(
     topics = _all_topics(read)
     systems: dict[str, Statistics] = {}
     for first, second in combinations(read, 2):
-        shared = SharedRankings(**read[first].shared_with(read[second])).over(topics)
+        shared = SharedRankings(**read[first].shared_with(read[second])).select_topics(topics)
         shared = shared if depth is None else shared.cut(depth)
         systems[f"{first} ~ {second}"] = {SharedRankings: shared}
-    source = TopicScores.of(topics, systems, measures, settings, zero=False)
+    source = TopicScores.from_systems(topics, systems, measures, settings, zero=False)
     conventions = {
         "order": ORDER,
         "p": p,
@@ -188,7 +188,7 @@ def rbo(
     ties: str = "id",
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
 ) -> Evaluation:
     """Rank-biased overlap of two runs, or of two plain rankings.
@@ -197,7 +197,7 @@ def rbo(
     ----------
     first, second
         A run, as :func:`calipers.retrieval` takes it, or a list of ids, best first.
-    p, depth, cutoffs, ties, interval, level, resamples, seed
+    p, depth, cutoffs, ties, interval, level, n_resamples, seed
         See :func:`calipers.overlap`.
 
     Returns
@@ -215,7 +215,7 @@ def rbo(
     (0.6907, 0.3955, 0.4592)
     """
     runs = {"first": _run(first, "first"), "second": _run(second, "second")}
-    settings = make_settings(interval, level, resamples, seed)
+    settings = make_settings(interval, level, n_resamples, seed)
     return _evaluate(runs, settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
 
 

@@ -117,7 +117,7 @@ class PlanTarget:
     def detectable(self, n: float) -> float:
         """The smallest difference found with the wanted power."""
         design, units = self.known.design, self._units(n)
-        if units < 2 or not design.pair or self.goal == "margin":
+        if units < 2 or not design.is_difference or self.goal == "margin":
             return NAN
         sign = -1.0 if self.difference < 0 else 1.0
 
@@ -155,13 +155,13 @@ class PlanTarget:
             units = self._units(n)
             return design.assurance(units, width, self.level) if units >= 2 else 0.0
 
-        if isinstance(design, MultiSystemVarianceModel) and not design.paired:
+        if isinstance(design, MultiSystemVarianceModel) and not design.is_paired:
             return None
-        if isinstance(design, ProportionVarianceModel) and not design.pair:
+        if isinstance(design, ProportionVarianceModel) and not design.is_difference:
             return sample_size.smallest_stable_n(short, self.assurance)
         return sample_size.smallest_n(lambda n: short(n) >= self.assurance)
 
-    def planned(self, n: int | None, *, level: float, resamples: int, seed: int) -> Plan:
+    def planned(self, n: int | None, *, level: float, n_resamples: int, seed: int) -> Plan:
         """The plan of ``n`` units, or of as many as are needed, with what lies around it."""
         self.check()
         known, design = self.known, self.known.design
@@ -176,27 +176,27 @@ class PlanTarget:
             for size in {n, *(max(2, round(n * step)) for step in AROUND)}
         }
         question = {"half_width": "half_width", "reference": "against"}.get(self.goal, "power")
-        if self.goal == "size" and not design.pair:
+        if self.goal == "size" and not design.is_difference:
             question = "half_width"
-        subject = "the difference" if design.pair else "the value"
+        subject = "the difference" if design.is_difference else "the value"
         return Plan(
             measure=known.measure,
             n=n,
             unit=known.unit,
-            wanted=self._wanted(),
+            targets=self._wanted(),
             half_width=rows[n].half_width,
             power=rows[n].power,
-            detectable=rows[n].detectable,
+            min_detectable=rows[n].min_detectable,
             level=level,
             level_each=self.level,
-            of=f"{subject}, {design.method('half_width')}",
+            half_width_of=f"{subject}, {design.method('half_width')}",
             method=design.method(question),
-            assumed=known.assumed,
+            assumed=known.assumptions,
             table=tuple(rows[size] for size in sorted(rows)),
             pilot=known.pilot,
-            assured=self.assured() if searched and self.goal == "half_width" else None,
-            cautious=self._cautious() if searched else None,
-            resampled=_resample_power(self, n, resamples, seed),
+            n_assured=self.assured() if searched and self.goal == "half_width" else None,
+            n_conservative=self._cautious() if searched else None,
+            simulated=_resample_power(self, n, n_resamples, seed),
             notes=(*known.notes, *self._notes(n)),
         )
 
@@ -234,7 +234,7 @@ class PlanTarget:
             )
 
 
-def _resample_power(ask: PlanTarget, n: int, resamples: int, seed: int) -> dict[str, float]:
+def _resample_power(ask: PlanTarget, n: int, n_resamples: int, seed: int) -> dict[str, float]:
     """Half-width and power on ``n`` units drawn from the pilot's with replacement, their mean moved
     to the difference in question: no normal distribution is taken for granted."""
     values = ask.known.values
@@ -248,14 +248,14 @@ def _resample_power(ask: PlanTarget, n: int, resamples: int, seed: int) -> dict[
     moved = values - values.mean() + ask.difference
     t = float(stdtrit(n - 1, (1 + ask.level) / 2))
     halves, found, step = [], 0, max(1, 4_000_000 // n)
-    for begin in range(0, resamples, step):
-        drawn = moved[random.integers(0, len(moved), (min(step, resamples - begin), n))]
+    for begin in range(0, n_resamples, step):
+        drawn = moved[random.integers(0, len(moved), (min(step, n_resamples - begin), n))]
         half = t * drawn.std(axis=1, ddof=1) / math.sqrt(n)
         halves.append(half)
         found += int(np.count_nonzero(np.abs(drawn.mean(axis=1)) > half))
     if ask.goal == "half_width":
         return {"half_width": float(np.concatenate(halves).mean())}
-    return {"power": found / resamples}
+    return {"power": found / n_resamples}
 
 
 def design_from_pilot(
@@ -285,7 +285,7 @@ def design_from_pilot(
     if test == "t":
         return known
     design = known.design
-    if not (isinstance(design, MeanVarianceModel) and design.student and design.pair):
+    if not (isinstance(design, MeanVarianceModel) and design.is_student and design.is_difference):
         raise InputError(f"test={test!r} is for differences of means over topics")
     if test == "wilcoxon":
         return replace(known, design=replace(design, test=test))
@@ -355,7 +355,7 @@ def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str)
         discordant = (found.wins + found.losses) / found.n
         if discordant == 0:
             raise InputError(f"{system} and {baseline} are right on the same rows: nothing differs")
-        design = ProportionVarianceModel(NAN, discordant, pair=True)
+        design = ProportionVarianceModel(NAN, discordant, is_difference=True)
         return DesignEffect(name, design, found.unit, 1.0, {"discordant": discordant}, found.n)
     return _scaled_design(name, found, pair=True)
 
@@ -395,7 +395,7 @@ def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
     if on_logits and definition.interval in ("auc", "pr_logit"):
         spread = e.standard_error * math.sqrt(e.n)
         area = AreaVarianceModel(
-            e.value, lambda _, n: spread / math.sqrt(n), _scaled_name(e.method), scaled=True
+            e.value, lambda _, n: spread / math.sqrt(n), _scaled_name(e.method), is_scaled=True
         )
         return DesignEffect(name, area, e.unit, 1.0, {"value": e.value}, e.n)
     return _scaled_design(name, e, pair=False)
@@ -416,14 +416,14 @@ def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> Des
 def _scaled_design(name: str, found: Difference | Estimate, *, pair: bool) -> DesignEffect:
     """The standard error, to be scaled with 1/√n."""
     if not found.has_interval or not found.standard_error > 0:
-        why = f" ({found.no_interval})" if found.no_interval else ""
+        why = f" ({found.interval_reason})" if found.interval_reason else ""
         raise InputError(
             f"the pilot has no interval of {name}{why}, so there is no spread to go by"
         )
     se, value = found.standard_error, NAN if pair else found.value
     source = _scaled_name(found.method)
     design = MeanVarianceModel(
-        se * math.sqrt(found.n), pair, student=False, value=value, source=source
+        se * math.sqrt(found.n), pair, is_student=False, value=value, source=source
     )
     return DesignEffect(name, design, found.unit, 1.0, {"standard error": se}, found.n)
 
@@ -448,7 +448,7 @@ TESTS = ("t", "wilcoxon", "anova", "tukey")
 
 #: What can be asked for, and the numbers that can be assumed.
 GOALS = ("half_width", "margin", "reference", "difference")
-ASSUMED = ("value", "sd", "correlation", "discordant", "positives_share")
+ASSUMED = ("value", "sd", "correlation", "discordant", "prevalence")
 
 #: Of more comparisons the level of each is 1 to the last digit.
 MOST_COMPARISONS = 1_000_000_000
@@ -473,7 +473,7 @@ def plan(
     sd: float | None = None,
     correlation: float | None = None,
     discordant: float | None = None,
-    positives_share: float | None = None,
+    prevalence: float | None = None,
     paired: bool = True,
     test: str = "t",
     systems: int = 2,
@@ -481,7 +481,7 @@ def plan(
     cluster_size: float = 1,
     icc: float = 0.0,
     assurance: float = 0.8,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
 ) -> Plan:
     """How many topics or rows are needed; or what so many of them could show.
@@ -500,7 +500,7 @@ def plan(
     log loss)                              systems are compared; with ``correlation``, of the values
     shares (accuracy, recall, Success@k)   ``value``; two systems: ``discordant``, the share of rows
                                            on which one of them only is right
-    AUC                                    ``value``, ``positives_share``; two systems:
+    AUC                                    ``value``, ``prevalence``; two systems:
                                            ``correlation`` of the two areas, 0 unless given
     PR-AUC, AP of scores                   the same
     any other                              ``sd``, its standard error times √n
@@ -534,7 +534,7 @@ def plan(
         Of the intervals; tests are two-sided at 1 − level.
     system, baseline
         Which systems of the pilot, where it has more than two, or one of two for its own value.
-    positives_share
+    prevalence
         The share of positive rows. Without it, recall, specificity and PR-AUC count positive
         (negative) rows only.
     paired
@@ -553,20 +553,20 @@ def plan(
     >>> import calipers as cal
     >>> print(cal.plan("nDCG@10", sd=0.1, difference=0.02).sentence)
     With 199 topics, a true difference of 0.02 in nDCG@10 is detected with 80.2% power (paired t).
-    >>> print(cal.plan("recall", value=0.9, half_width=0.03, positives_share=0.1).sentence)
+    >>> print(cal.plan("recall", value=0.9, half_width=0.03, prevalence=0.1).sentence)
     With 3,871 rows, the 95% interval of recall has a half-width of about 0.03 (the value, Wilson).
-    >>> cal.plan("AUC", value=0.8, positives_share=0.1, half_width=0.02).n
+    >>> cal.plan("AUC", value=0.8, prevalence=0.1, half_width=0.02).n
     7117
     """
     numbers = {
         "half_width": half_width, "difference": difference, "margin": margin, "power": power,
         "level": level, "sd": sd, "value": value, "reference": reference,
-        "correlation": correlation, "discordant": discordant, "positives_share": positives_share,
+        "correlation": correlation, "discordant": discordant, "prevalence": prevalence,
         "comparisons": comparisons, "cluster_size": cluster_size, "icc": icc, "n": n,
         "systems": systems, "assurance": assurance,
     }  # fmt: skip
     _check(numbers)
-    make_settings("auto", level, resamples, seed)
+    make_settings("auto", level, n_resamples, seed)
     if test not in TESTS:
         raise InputError(f"test is {test!r}; {did_you_mean(test, TESTS)}")
     goal, targets = _goal(numbers, paired=paired, equivalence=equivalence)
@@ -594,7 +594,7 @@ def plan(
         sample_size.design_effect(cluster_size, icc),
     )
     ask = PlanTarget(known, goal, targets, power, each, effect, equivalence, assurance)
-    return ask.planned(n, level=level, resamples=resamples, seed=seed)
+    return ask.planned(n, level=level, n_resamples=n_resamples, seed=seed)
 
 
 def _goal(
@@ -629,7 +629,7 @@ def _check_reach(name: Measure, targets: Mapping[str, float]) -> None:
 
 def _check(given: Mapping[str, Any]) -> None:
     """Numbers that cannot be are refused by name."""
-    inside = {"power", "level", "positives_share", "discordant", "assurance"}
+    inside = {"power", "level", "prevalence", "discordant", "assurance"}
     for name, x in given.items():
         if x is None:
             continue

@@ -165,10 +165,10 @@ def _estimate(measure: Measure, points: PrecisionRecallPoints, n: int, system: s
         measure=str(measure),
         value=float(measure.apply(points)),
         n=0 if undefined else n,
-        of=n,
+        n_total=n,
         unit="points",
         undefined=undefined,
-        no_interval="undefined_value" if undefined else "no_rows_behind",
+        interval_reason="undefined_value" if undefined else "no_rows_behind",
         system=system,
     )
 
@@ -185,7 +185,7 @@ def _curves(points: Mapping[str, PrecisionRecallPoints]) -> Iterator[Curve]:
                 shape = "step"
             yield Curve(
                 name, kind, "Recall", "Precision", x, y, nothing, nothing, nothing, nothing,
-                0.95, "none", at="", shape=shape,
+                0.95, "none", parameter="", shape=shape,
             )  # fmt: skip
 
 

@@ -40,9 +40,9 @@ def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> 
     -------
     Estimate
         A value from −1 to 1. It has no interval: one value an item leaves nothing to resample, and
-        resampled items would be ties with themselves. :func:`calipers.order_agreement` makes one
-        from the topics. Undefined for fewer than two items, and where all items of a list that has
-        to order them are tied.
+        resampled items would be ties with themselves. :func:`calipers.system_rank_correlation`
+        makes one from the topics. Undefined for fewer than two items, and where all items of a list
+        that has to order them are tied.
 
     Raises
     ------
@@ -66,15 +66,15 @@ def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> 
         measure=method,
         value=value,
         n=0 if undefined else len(x),
-        of=len(x),
+        n_total=len(x),
         unit="items",
         undefined=undefined,
-        no_interval="one_value_an_item",
+        interval_reason="one_value_an_item",
     )
 
 
 @validate_arguments
-def order_agreement(
+def system_rank_correlation(
     evaluation: Evaluation,
     reference: str,
     measure: str,
@@ -82,7 +82,7 @@ def order_agreement(
     other: Evaluation | None = None,
     method: str = "kendall",
     level: float | None = None,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
     """How far two measures put the systems of an evaluation in the same order.
@@ -103,7 +103,7 @@ def order_agreement(
         A second evaluation of the same systems on the same topics.
     method
         See :func:`calipers.rank_correlation`.
-    level, resamples, seed
+    level, n_resamples, seed
         Of the interval; the level is the evaluation's own unless given.
 
     Returns
@@ -129,11 +129,13 @@ def order_agreement(
     ...     return {str(t): {d: float(-i) for i, d in enumerate(order)} for t in range(4)}
     >>> runs = {"good": run("acb"), "fair": run("abc"), "bad": run("bca")}
     >>> ev = cal.retrieval(qrels, runs, measures=["AP", "RR", "P@2"])
-    >>> cal.order_agreement(ev, "AP", "P@2").value
+    >>> cal.system_rank_correlation(ev, "AP", "P@2").value
     0.6666666666666666
     """
     correlation = _correlation(method)
-    settings = make_settings("auto", evaluation.level if level is None else level, resamples, seed)
+    settings = make_settings(
+        "auto", evaluation.level if level is None else level, n_resamples, seed
+    )
     second = evaluation if other is None else other
     _check_comparable(evaluation, second)
     columns = [_columns(evaluation, reference), _columns(second, measure)]
@@ -149,10 +151,10 @@ def order_agreement(
         level=settings.level,
         method=made.method,
         n=0 if undefined else n,
-        of=n,
+        n_total=n,
         unit=evaluation.per_unit.unit if evaluation.per_unit else "topics",
         undefined=undefined,
-        no_interval=made.reason,
+        interval_reason=made.reason,
     )
 
 
@@ -165,7 +167,7 @@ def _interval(columns: list[FloatArray], value: float, correlation: Any, setting
         return no_interval("none", "undefined_value")
     if len(columns[0]) < 2:
         return no_interval("none", "too_few_units")
-    means, _ = _core.bootstrap_means(np.hstack(columns), settings.seed, settings.resamples)
+    means, _ = _core.bootstrap_means(np.hstack(columns), settings.seed, settings.n_resamples)
     systems = columns[0].shape[1]
     replicates = correlation(means[:, :systems], means[:, systems:])
     if not np.isfinite(replicates).all():
@@ -174,7 +176,7 @@ def _interval(columns: list[FloatArray], value: float, correlation: Any, setting
     if spread <= 1e-12:
         return no_interval(name, "no_spread")
     half = normal_quantile(settings.level) * spread
-    return Interval(value - half, value + half, name, se=spread).within(-1.0, 1.0)
+    return Interval(value - half, value + half, name, se=spread).clip(-1.0, 1.0)
 
 
 def _correlation(method: str) -> Any:
@@ -213,10 +215,11 @@ def _check_comparable(first: Evaluation, second: Evaluation) -> None:
         raise InputError("an evaluation without values per topic: the order cannot be resampled")
     known = known_of_topics(first, second)
     if "weights" in known:
-        raise InputError("order_agreement counts every topic once, and these are weighted")
+        raise InputError("system_rank_correlation counts every topic once, and these are weighted")
     if known:
         raise InputError(
-            "order_agreement counts every topic once and takes them as independent, and these have "
+            "system_rank_correlation counts every topic once and takes them as independent, and "
+            "these have "
             f"{join_words(known)}"
         )
     if first.per_unit.ids != second.per_unit.ids:

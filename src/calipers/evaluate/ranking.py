@@ -76,7 +76,7 @@ def ranking(
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
     engine: str | None = None,
     inputs: Sequence[Any] = (),
@@ -163,7 +163,7 @@ def ranking(
         as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
         Confidence level of the intervals.
-    resamples : int, default=2000
+    n_resamples : int, default=2000
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator.
@@ -197,7 +197,7 @@ def ranking(
         raise InputError(f"ties is {ties!r}, expected one of {', '.join(ORDER)}")
     if undefined not in ("nan", "zero"):
         raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
-    options, zero = Options.of(locals()), undefined == "zero"
+    options, zero = Options.from_arguments(locals()), undefined == "zero"
     settings = options.settings
     asked = {"rel": rel, "dcg": dcg, **({} if ties == "average" else {"ties": ties})}
     chosen = select_measures(measures, DEFAULT_MEASURES, "retrieval", asked)
@@ -258,12 +258,12 @@ def _common_settings(rows: RankingRows, ids: Ids | None) -> dict[str, str | None
 
 def _check(measure: Measure) -> None:
     """That a measure says something of rows in groups, and of their scores."""
-    if measure.definition.on is SampledRankings:
+    if measure.definition.statistic is SampledRankings:
         raise InputError(
             f"{measure} needs judgments of documents that were drawn from a pool, by stratum, and "
             "rows were not drawn; retrieval() reads such judgments"
         )
-    if measure.definition.on is not JudgedRankings:
+    if measure.definition.statistic is not JudgedRankings:
         raise InputError(
             f"{measure} needs documents judged in groups (by subtopic, by assessor, or as "
             "preferences), and rows have one grade each; retrieval() reads such judgments"
@@ -286,7 +286,7 @@ def _rank_values(
     systems: Mapping[str, JudgedRankings], measure: Measure, system: str | None
 ) -> FloatArray:
     """The value of each group at each rank; of no system in particular those of equal scores."""
-    ranked = next(iter(systems.values())).unordered() if system is None else systems[system]
+    ranked = next(iter(systems.values())).tie_all() if system is None else systems[system]
     return np.column_stack([of.apply(ranked) for of in measures_by_rank(measure)])
 
 
@@ -305,7 +305,7 @@ def _costs(rows: RankingRows, given: Costs) -> Costs:
 
 def _group_columns(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
     """The columns to cut by, of the groups that count."""
-    kept = np.arange(len(rows.groups)) if source.kept is None else source.kept
+    kept = np.arange(len(rows.groups)) if source.topic_indices is None else source.topic_indices
     return {
         name: {
             part: take_rows(rows.of_groups(column, f"slice {part!r}"), kept)
@@ -319,5 +319,9 @@ def _no_relevant_notes(
     source: TopicScores, ranked: JudgedRankings, rel: int, *, zero: bool
 ) -> list[str]:
     relevant = ranked.relevant(rel)
-    none = int(np.count_nonzero(relevant[source.kept if source.kept is not None else ...] == 0))
+    none = int(
+        np.count_nonzero(
+            relevant[source.topic_indices if source.topic_indices is not None else ...] == 0
+        )
+    )
     return group_notes(none, len(source.topics), rel, zero=zero)

@@ -54,7 +54,7 @@ def regression(
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
     engine: str | None = None,
     memory: int | str | None = None,
@@ -145,7 +145,7 @@ def regression(
         as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
         Confidence level of the intervals.
-    resamples : int, default=2000
+    n_resamples : int, default=2000
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator.
@@ -211,7 +211,7 @@ def regression(
     several = _is_multioutput(truth, outputs)
     _check_predictions(predicted, given["quantiles"], several=several)
     if several:
-        problem = MultioutputProblem.of(truth, outputs)
+        problem = MultioutputProblem.from_columns(truth, outputs)
         number = len(to_outputs(truth, "truth", problem.names))
     elif predicted is None:
         problem, number = QuantileProblem(), len(to_quantities(truth, "truth"))
@@ -239,18 +239,18 @@ def _problem_from_stream(
 ) -> tuple[Problem, StreamColumns]:
     """The problem that the columns of a stream are of; and these, where a table of one column is
     that column."""
-    said = {kind: dict(of) for kind, of in columns.said.items()}
+    said = {kind: dict(of) for kind, of in columns.output_columns.items()}
     several = outputs is not None or len(flatten_names(columns.truth)) > 1
     _check_predictions(said.get("predicted"), said.get("quantiles"), several=several)
     if several:
-        wide = replace(columns, said={"predicted": wrap_unnamed(said["predicted"])})
-        return MultioutputProblem.of(columns.truth, outputs), wide
+        wide = replace(columns, output_columns={"predicted": wrap_unnamed(said["predicted"])})
+        return MultioutputProblem.from_columns(columns.truth, outputs), wide
     columns = replace(columns, truth=flatten_names(columns.truth)[0])
     if "quantiles" in said:
-        wide = replace(columns, said={"quantiles": wrap_unnamed(said["quantiles"])})
+        wide = replace(columns, output_columns={"quantiles": wrap_unnamed(said["quantiles"])})
         return QuantileProblem(), wide
     alone = {name: only_column(column) for name, column in said["predicted"].items()}
-    return RegressionProblem(), replace(columns, said={"predicted": alone})
+    return RegressionProblem(), replace(columns, output_columns={"predicted": alone})
 
 
 def _is_multioutput(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> bool:

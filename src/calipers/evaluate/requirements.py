@@ -42,11 +42,11 @@ class RequirementResult:
 
     rule: str
     system: str
-    met: bool
-    said: str
+    passed: bool
+    message: str
 
     def __str__(self) -> str:
-        return f"{'pass' if self.met else 'FAIL'}  {self.rule}: {self.said}"
+        return f"{'pass' if self.passed else 'FAIL'}  {self.rule}: {self.message}"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class DifferenceRequirement:
             if self.margin is None:
                 return found is not verdict.Outcome.WORSE
             return verdict.is_identical(d) or bool(
-                d.p_not_inferior <= verdict.significance_level(d.level)
+                d.p_noninferiority <= verdict.significance_level(d.level)
             )
         ahead = d.low if d.higher_is_better else -d.high
         far = self.margin is None or (d.has_interval and ahead > self.margin)
@@ -115,7 +115,7 @@ class DifferenceRequirement:
         for d in own:
             if d.system in systems:
                 adjusted = verdict.adjusted_word(differences, d.measure)
-                named = replace(d, asked=evaluation.asked.get(d.measure, ""))
+                named = replace(d, requested_name=evaluation.requested_names.get(d.measure, ""))
                 said, met = verdict.sentence(named, adjusted=adjusted), self.met(d)
                 if met and not self.better and self.margin is None:
                     said += verdict.rule_of_three(d)
@@ -156,7 +156,7 @@ def _resolve_names(one: Rule, evaluation: Evaluation, baseline: str | None) -> R
     """The rule with the names that its measure and the other system have in the evaluation."""
     measure = evaluation.named(one.measure)
     if measure not in evaluation.measures:
-        there = [evaluation.asked.get(name, name) for name in evaluation.measures]
+        there = [evaluation.requested_names.get(name, name) for name in evaluation.measures]
         meant = did_you_mean(one.measure, there)
         raise InputError(f"{one.text!r}: {one.measure!r} is not among the measures; {meant}")
     if isinstance(one, ValueRequirement):
@@ -174,7 +174,7 @@ def _resolve_names(one: Rule, evaluation: Evaluation, baseline: str | None) -> R
 
 
 @validate_arguments
-def require(
+def check_requirements(
     evaluation: Evaluation,
     rules: str | Sequence[str],
     *,
@@ -202,7 +202,7 @@ def require(
     >>> truth = [0, 0, 1, 1, 1, 0] * 10
     >>> new, old = [0.1, 0.4, 0.3, 0.8, 0.9, 0.2] * 10, [0.3, 0.4, 0.3, 0.8, 0.6, 0.2] * 10
     >>> ev = cal.classification(truth, score={"new": new, "old": old}, baseline="old")
-    >>> for ruling in cal.require(ev, ["AUC >= 0.8", "AUC not worse than old"]):
+    >>> for ruling in cal.check_requirements(ev, ["AUC >= 0.8", "AUC not worse than old"]):
     ...     print(ruling.met, ruling.rule)
     True AUC >= 0.8
     True AUC not worse than old

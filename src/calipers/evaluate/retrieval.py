@@ -155,7 +155,7 @@ def judge_runs(
     float32: bool,
 ) -> tuple[dict[str, Run], dict[str, Statistics], InputOrigin]:
     """The runs as the judgments see them, in the statistics that the measures read."""
-    wanted = {measure.definition.on for measure in measures}
+    wanted = {measure.definition.statistic for measure in measures}
     where = engine_kind(engine, qrels, *runs.values())
     if where is not None:
         from calipers.engines.judged_runs import judge_runs
@@ -273,7 +273,7 @@ def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measur
         {
             m.parameters["cutoff"]
             for m in measures
-            if m.definition.on is JudgedRankings
+            if m.definition.statistic is JudgedRankings
             and m.parameters.get("ties") == "id"
             and m.parameters.get("cutoff") is not None
         }
@@ -308,15 +308,15 @@ OPEN = "open"
 class UnjudgedAssumptions:
     """What is assumed of documents without a judgment."""
 
-    unfound: str | int
+    max_unretrieved: str | int
     max_grade: int | None
-    collection: int | None
+    collection_size: int | None
 
     def __post_init__(self) -> None:
-        number = isinstance(self.unfound, int) and 0 <= self.unfound <= MOST_UNFOUND
-        if self.unfound != OPEN and not number:
+        number = isinstance(self.max_unretrieved, int) and 0 <= self.max_unretrieved <= MOST_UNFOUND
+        if self.max_unretrieved != OPEN and not number:
             raise InputError(
-                f"unfound is {self.unfound!r}, expected a whole number from 0 to "
+                f"max_unretrieved is {self.max_unretrieved!r}, expected a whole number from 0 to "
                 f"{MOST_UNFOUND:,}, or {OPEN!r} for any number"
             )
         if self.max_grade is not None and self.max_grade < 1:
@@ -331,8 +331,8 @@ class UnjudgedAssumptions:
         zero: bool,
     ) -> Evaluation:
         """The evaluation with what any completion of the judgments could make of each number."""
-        measures = [m for m in scores.measures if m.definition.on is JudgedRankings]
-        kept = slice(None) if scores.kept is None else scores.kept
+        measures = [m for m in scores.measures if m.definition.statistic is JudgedRankings]
+        kept = slice(None) if scores.topic_indices is None else scores.topic_indices
         known = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
         top = known if self.max_grade is None else self.max_grade
         estimates = {(e.system, e.measure): e for e in evaluation}
@@ -342,9 +342,11 @@ class UnjudgedAssumptions:
             found = value_bounds(
                 ranking,
                 measures,
-                unfound=inf if self.unfound == OPEN else float(self.unfound),
+                max_unretrieved=inf
+                if self.max_unretrieved == OPEN
+                else float(self.max_unretrieved),
                 max_grade=top,
-                collection=self.collection,
+                collection_size=self.collection_size,
             )
             topics[system] = {}
             for measure, possible in zip(measures, found, strict=True):
@@ -362,22 +364,25 @@ class UnjudgedAssumptions:
                 estimates[system, name] = replace(
                     now,
                     # Sums in another order may differ in their last digit.
-                    possible_low=float(np.fmin(low, now.value)),
-                    possible_high=float(np.fmax(high, now.value)),
-                    possible=possible.kind,
+                    lower_bound=float(np.fmin(low, now.value)),
+                    upper_bound=float(np.fmax(high, now.value)),
+                    bounds_kind=possible.kind,
                 )
                 topics[system][name] = (possible.low, possible.high)
                 kinds[name] = possible.kind
         assert evaluation.per_unit is not None
         conventions = {
             **evaluation.provenance["conventions"],
-            "unknown documents": {"unfound": self.unfound, "max_grade": top},
+            "unknown documents": {"max_unretrieved": self.max_unretrieved, "max_grade": top},
         }
         return replace(
             evaluation,
             estimates=tuple(estimates.values()),
-            per_unit=replace(evaluation.per_unit, possible=topics),
-            notes=(*evaluation.notes, *_notes(rankings, measures, kinds, self.unfound, top)),
+            per_unit=replace(evaluation.per_unit, bounds=topics),
+            notes=(
+                *evaluation.notes,
+                *_notes(rankings, measures, kinds, self.max_unretrieved, top),
+            ),
             provenance={**evaluation.provenance, "conventions": conventions},
         )
 
@@ -386,7 +391,7 @@ def _notes(
     rankings: Mapping[str, JudgedRankings],
     measures: Sequence[Measure],
     kinds: Mapping[str, str],
-    unfound: str | int,
+    max_unretrieved: str | int,
     top: int,
 ) -> list[str]:
     """How many documents are judged, and what the intervals mean and do not mean."""
@@ -395,11 +400,11 @@ def _notes(
     shares = [f"{found.mean():.3f} for {name}" for name, found in within.items() if len(found)]
     said = f"Judged@10, the share of judged documents among the first 10, is {join_words(shares)}."
     elsewhere = {
-        OPEN: "any number of relevant documents (unfound sets a limit)",
+        OPEN: "any number of relevant documents (max_unretrieved sets a limit)",
         0: "no further relevant document",
         1: "one further relevant document",
     }
-    missed = elsewhere.get(unfound, f"up to {unfound} further relevant documents")
+    missed = elsewhere.get(max_unretrieved, f"up to {max_unretrieved} further relevant documents")
     meaning = (
         "Judgments: what judging every document could make of the value, whatever grades from 0 to "
         f"{top} the unjudged ones turn out to have, with {missed} of a topic outside what was "
@@ -433,15 +438,15 @@ def retrieval(
     slice_bins: Bins | None = None,
     cost: Any = None,
     rel: int = 1,
-    collection: int | None = None,
+    collection_size: int | None = None,
     topics: str = "qrels",
     topic_curves: str | Sequence[str] = (),
     topic_table: Any = None,
     float32: bool = False,
     ties: str = "id",
     judged_only: bool = False,
-    incomplete: bool = False,
-    unfound: str | int = "open",
+    judgment_bounds: bool = False,
+    max_unretrieved: str | int = "open",
     max_grade: int | None = None,
     measures: MeasureNames | None = None,
     undefined: str = "nan",
@@ -450,7 +455,7 @@ def retrieval(
     compare: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
     engine: str | None = None,
 ) -> Evaluation:
@@ -501,7 +506,7 @@ def retrieval(
         and compared with quality in ``evaluation.fronts``.
     rel : int, default=1
         Lowest grade that counts as relevant, for measures that do not state their own.
-    collection : int, optional
+    collection_size : int, optional
         Number of documents in the collection, for fall-out and other measures that count the
         documents which were not retrieved.
     topics : {'qrels', 'both'}, default='qrels'
@@ -509,8 +514,8 @@ def retrieval(
         topics that are in the judgments and in every run.
     topic_curves : list of str, or 'all', optional
         Topics whose own curves are added to the report and to ``evaluation.curves``:
-        precision-recall, raw and interpolated, and ROC if ``collection`` is given. ``"all"`` stands
-        for every topic that has a relevant document.
+        precision-recall, raw and interpolated, and ROC if ``collection_size`` is given. ``"all"``
+        stands for every topic that has a relevant document.
     topic_table : data frame, dict of columns, or path, optional
         Attributes of the topics: a file (CSV, JSON Lines, Parquet, Feather), a data frame or a dict
         of columns, with one row for each topic and a column ``topic``, ``qid`` or ``query_id``.
@@ -521,15 +526,15 @@ def retrieval(
         report the exact mean, best or worst value over all orders of tied documents.
     judged_only : bool, default=False
         Whether unjudged documents are removed from the rankings first (condensed lists).
-    incomplete : bool, default=False
+    judgment_bounds : bool, default=False
         Whether to report bounds for incomplete judgments: the range of each value over all possible
         grades of the unjudged documents, as ``possible_low`` and ``possible_high`` of an estimate.
         Bounds are sharp for most measures, outer bounds for some, and unavailable for others.
-    unfound : int or 'open', default='open'
-        With ``incomplete``: maximum number of unjudged relevant documents per topic that a run does
-        not retrieve. ``"open"`` sets no limit other than ``collection``.
+    max_unretrieved : int or 'open', default='open'
+        With ``judgment_bounds``: maximum number of unjudged relevant documents per topic that a run
+        does not retrieve. ``"open"`` sets no limit other than ``collection_size``.
     max_grade : int, optional
-        With ``incomplete``: highest grade that an unjudged document may have; by default the
+        With ``judgment_bounds``: highest grade that an unjudged document may have; by default the
         highest judged grade.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
@@ -553,7 +558,7 @@ def retrieval(
         as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
         Confidence level of the intervals.
-    resamples : int, default=2000
+    n_resamples : int, default=2000
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator.
@@ -577,7 +582,7 @@ def retrieval(
     -----
     Documents are ordered by descending score, equal scores by descending id, bytewise. Where the
     measures are of documents judged in groups (by subtopic, by assessor, or as preferences), the
-    judgments hold a group for each: the second column of a TREC file. ``rel``, ``collection``,
+    judgments hold a group for each: the second column of a TREC file. ``rel``, ``collection_size``,
     ``ties`` and ``judged_only`` are for the measures that do not state their own.
 
     Examples
@@ -590,13 +595,15 @@ def retrieval(
     (0.6667, 0.75)
     """
     _check_words(topics, undefined)
-    unknown = _unjudged_assumptions(unfound, max_grade, collection, incomplete=incomplete)
-    settings = make_settings(interval, level, resamples, seed)
+    unknown = _unjudged_assumptions(
+        max_unretrieved, max_grade, collection_size, judgment_bounds=judgment_bounds
+    )
+    settings = make_settings(interval, level, n_resamples, seed)
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
-    parameters |= {} if collection is None else {"collection": collection}
+    parameters |= {} if collection_size is None else {"collection_size": collection_size}
     chosen = select_measures(spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
-    if collection is not None and not (incomplete or topic_curves):
-        _check_used("collection", chosen)
+    if collection_size is not None and not (judgment_bounds or topic_curves):
+        _check_used("collection_size", chosen)
     named = named_runs(runs)
     check_stdin([qrels, *named.values()])
     read, systems, origin = judge_runs(qrels, named, chosen, engine, float32=float32)
@@ -619,7 +626,7 @@ def retrieval(
     common = partial(_common_settings, conventions["scores"], judgments_digest(qrels, origin))
     systems, against = add_stored_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
-    source = TopicScores.of(names, systems, chosen, settings, zero=zero, common=common)
+    source = TopicScores.from_systems(names, systems, chosen, settings, zero=zero, common=common)
     source = source.with_columns(UnitColumns.of(names, table, **known))
     rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     how = [] if table is None else table.notes(names)
@@ -639,7 +646,7 @@ def retrieval(
         ),
         curves=()
         if sets
-        else _curves(source, rankings, zero, topic_curves, rel, collection, judged_only),
+        else _curves(source, rankings, zero, topic_curves, rel, collection_size, judged_only),
         notes=(*run_notes(read, systems, rankings, chosen), *of_cuts, *how),
         slices=by_slice,
         costs=costs,
@@ -671,19 +678,19 @@ def _curves(
     zero: bool,
     topics: str | Sequence[str],
     rel: int,
-    collection: int | None,
+    collection_size: int | None,
     judged_only: bool,
 ) -> Sequence[Curve]:
     """The curves of means over topics, and those of the topics that were asked for."""
     if not rankings:
         return ()
     return RankCurves(
-        **source.of_curves(zero=zero),
+        **source.curve_options(zero=zero),
         whole=rankings,
         rel=rel,
         judged_only=judged_only,
-        topics=select_topics(topics, rankings, rel, collection),
-        collection=collection,
+        topics=select_topics(topics, rankings, rel, collection_size),
+        collection_size=collection_size,
     )
 
 
@@ -725,13 +732,17 @@ def _spelling(
 
 
 def _unjudged_assumptions(
-    unfound: str | int, max_grade: int | None, collection: int | None, *, incomplete: bool
+    max_unretrieved: str | int,
+    max_grade: int | None,
+    collection_size: int | None,
+    *,
+    judgment_bounds: bool,
 ) -> UnjudgedAssumptions | None:
     """What is assumed of documents without a judgment, if that is asked for."""
-    if incomplete:
-        return UnjudgedAssumptions(unfound, max_grade, collection)
-    if (unfound, max_grade) != ("open", None):
-        raise InputError("unfound and max_grade say something only together with incomplete")
+    if judgment_bounds:
+        return UnjudgedAssumptions(max_unretrieved, max_grade, collection_size)
+    if (max_unretrieved, max_grade) != ("open", None):
+        raise InputError("max_unretrieved and max_grade require judgment_bounds")
     return None
 
 

@@ -76,7 +76,7 @@ def compute_value(
     labels = _one_name(labels, classes)
     if prediction is None:
         raise InputError(f"{measure} takes two columns: the truth, and what is said of it")
-    if issubclass(definition.on, JudgedRankings | GroupedRankings):
+    if issubclass(definition.statistic, JudgedRankings | GroupedRankings):
         return _topic_value(measure, truth, prediction, weight, count)
     if definition.reads in ("numbers", "quantiles"):
         return _regression_value(measure, truth, prediction, weight, count)
@@ -106,11 +106,11 @@ def compute_value(
     classes_of = encode_binary(truth, positive, both=labels)
     repeats = RowRepeats.of(count, len(classes_of.positive))
     weights, truth = repeats.weights(weight), repeats(classes_of.positive)
-    if definition.on is ConfusionMatrix:
+    if definition.statistic is ConfusionMatrix:
         positives = repeats(encode_predictions(prediction, classes_of, "predicted"))
         matrix = ConfusionMatrix.from_codes(truth, positives, classes_of.names, weights)
         return float(measure.apply(matrix))
-    if definition.on is ScoreTable:
+    if definition.statistic is ScoreTable:
         probable = definition.reads == "probabilities"
         what = "probability" if probable else "score"
         score = _one_column(prediction, classes_of, what, probable=probable)
@@ -129,18 +129,18 @@ def _topic_value(measure: Measure, truth: Any, prediction: Any, weight: Any, cou
     if weight is not None or count is not None:
         raise InputError(f"{measure} is over topics, which have no weight= and no count=")
     statistic: Any
-    if definition.on is JudgedRankings:
+    if definition.statistic is JudgedRankings:
         run = read_run("run", prediction, read_qrels(truth))
         if measure.needs_order and not run.ordered:
             raise InputError(f"run: {measure} looks at an order, which sets of documents have not")
         statistic = JudgedRankings(**run.arrays)
     else:
-        sampled = definition.on is SampledRankings
+        sampled = definition.statistic is SampledRankings
         groups = read_sampled_judgments(truth)[0] if sampled else read_groups(truth)
-        statistic = definition.on(**judge_groups("run", prediction, groups).arrays)
+        statistic = definition.statistic(**judge_groups("run", prediction, groups).arrays)
     weigh = definition.weight
     weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
-    return Summary.of(definition).value(measure.apply(statistic), weights)
+    return Summary.from_measure(definition).value(measure.apply(statistic), weights)
 
 
 def _rater_value(
@@ -210,7 +210,7 @@ def _select_verb(
 def _is_count_measure(measure: Measure) -> bool:
     """Whether a matrix of any number of classes will do."""
     d = measure.definition
-    return d.on is ConfusionMatrix and (measure.viewed or d.any_classes)
+    return d.statistic is ConfusionMatrix and (measure.viewed or d.is_multiclass)
 
 
 def _has_sets(truth: Any) -> bool:
@@ -274,12 +274,12 @@ def _regression_value(
     if measure.definition.reads == "quantiles":
         levels, values = to_quantiles(prediction, "quantiles", len(target))
         system = QuantileOutput("quantiles", repeats(target), levels, repeats(values), *rest)
-        system.check_one(measure)
+        system.check_measure(measure)
     else:
         predicted = to_quantities(prediction, "predicted", own=False)
         check_length(predicted, len(target), "predicted")
         system = RegressionOutput("predicted", repeats(target), repeats(predicted), *rest)
-    return float(measure.apply(system.over(measure).statistic))
+    return float(measure.apply(system.sample_for(measure).statistic))
 
 
 def _multioutput_value(

@@ -118,7 +118,7 @@ def compare_splits(
         if any(given is not None for given in (split, repetition, count)):
             raise InputError("split=, repetition= and count= are known of cross-validation")
         own = values.sources
-        read, better, pooled, notes = own.read, own.better, own.pooled, own.notes
+        read, better, pooled, notes = own.values, own.better, own.pooled_values, own.notes
         if design in ("k-fold", "resampled") and (train, test) == (None, None):
             design, (train, test) = own.design, own.sizes
     elif isinstance(values, Evaluation):
@@ -183,7 +183,7 @@ def compare_split_values(
         way.name,
         baseline,
         primary=first,
-        controls=way.controls,
+        error_rate=way.controls,
         notes=tuple(dict.fromkeys(notes)),
         per_unit=PerUnit("splits", read.units, read.values),
         provenance={
@@ -239,7 +239,7 @@ def _difference(
         alternative=found.test.alternative,
         n=found.splits,
         unit="splits",
-        no_interval=found.interval.reason,
+        interval_reason=found.interval.reason,
         higher_is_better=higher_is_better,
     )
 
@@ -369,21 +369,23 @@ def _split_values(
         raise InputError(
             "splits are of rows: give an evaluation of classes or numbers, not read from a file"
         )
-    if source.apart:
+    if source.has_separate_rows:
         raise InputError("splits are of rows, and a confusion matrix has none; give its rows")
     if split is None:
         raise InputError("split= is missing: the split of each row of the evaluation")
     if count is not None:
         repeats = RowRepeats.of(count, len(to_array(count, "count")))
         split, repetition = repeats.given(split, "split"), repeats.given(repetition, "repetition")
-    codes, names, repetitions = _splits(max(e.of for e in evaluation), split, repetition)
+    codes, names, repetitions = _splits(max(e.n_total for e in evaluation), split, repetition)
     plain = replace(source.settings, interval="none", methods=())
     values: dict[str, dict[str, FloatArray]] = {system: {} for system in source.by_name}
-    better = {str(m): bool(m.definition.higher_is_better) for m in source.directed}
+    better = {str(m): bool(m.definition.higher_is_better) for m in source.directed_measures}
     notes = []
     for system, of in source.by_name.items():
-        parts = {name: of.under(plain).taken(codes == k) for k, name in enumerate(names)}
-        for place, measure in enumerate(source.directed):
+        parts = {
+            name: of.with_settings(plain).take_rows(codes == k) for k, name in enumerate(names)
+        }
+        for place, measure in enumerate(source.directed_measures):
             try:
                 column = [_value_on(part, measure, name) for name, part in parts.items()]
             except InputError as error:
@@ -422,7 +424,7 @@ def _splits(
 
 def _value_on(part: Any, measure: Measure, split: str) -> float:
     """The value on one split, which has to have one."""
-    reading = part.reading(measure)
+    reading = part.point_estimate(measure)
     if math.isnan(reading.value):
         why = ", ".join(measure.meanings.get(reason, reason) for reason in reading.undefined)
         raise InputError(

@@ -28,7 +28,7 @@ ALL = "all"
 
 
 @validate_arguments
-def cutoffs(
+def threshold_table(
     truth: Any,
     score: Any = None,
     *,
@@ -42,7 +42,7 @@ def cutoffs(
     cluster: Any = None,
     interval: str | Sequence[str] | None = None,
     level: float | None = None,
-    resamples: int | None = None,
+    n_resamples: int | None = None,
     seed: int | None = None,
 ) -> ThresholdTables:
     """One table of cut-offs by measures, with intervals: what each cut-off would be worth.
@@ -67,7 +67,7 @@ def cutoffs(
         among the measures.
     system
         One system of several; all of them unless named.
-    interval, level, resamples, seed
+    interval, level, n_resamples, seed
         The evaluation's own unless given; see the documentation on inference.
 
     Returns
@@ -87,7 +87,7 @@ def cutoffs(
     --------
     >>> import calipers as cal
     >>> sick, marker = [0, 0, 0, 1, 0, 1, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-    >>> made = cal.cutoffs(sick, marker, at=[4, 6], measures=["sensitivity", "PPV"])
+    >>> made = cal.threshold_table(sick, marker, at=[4, 6], measures=["sensitivity", "PPV"])
     >>> print(*str(made).splitlines()[:4], sep=chr(10))
     threshold   rows above         sensitivity                 PPV
     ──────────────────────────────────────────────────────────────
@@ -98,9 +98,9 @@ def cutoffs(
     if system is not None and system not in systems:
         raise InputError(f"there is no system {system!r}; {did_you_mean(system, list(systems))}")
     settings = make_settings(
-        given.asked if interval is None else interval,
+        given.requested if interval is None else interval,
         given.level if level is None else level,
-        given.resamples if resamples is None else resamples,
+        given.n_resamples if n_resamples is None else n_resamples,
         given.seed if seed is None else seed,
     )
     asked: list[str | Measure] = list(USUAL)
@@ -110,7 +110,7 @@ def cutoffs(
         asked = set_prevalence(asked, prevalence)
     chosen = select_measures(asked, USUAL, "classification")
     for measure in chosen:
-        if measure.definition.on is not ConfusionMatrix or measure.viewed:
+        if measure.definition.statistic is not ConfusionMatrix or measure.viewed:
             raise InputError(f"{measure} is no measure of a cut-off; expected one of counts")
     notes: list[str] = []
     taken = {n: s for n, s in systems.items() if system in (None, n)}
@@ -142,7 +142,7 @@ def _systems(
     settings = next(iter(systems.values())).settings
     if evaluation is truth:
         return systems, settings
-    return systems, make_settings("auto", 0.95, settings.resamples, settings.seed)
+    return systems, make_settings("auto", 0.95, settings.n_resamples, settings.seed)
 
 
 def _select_thresholds(system: BinaryOutput, at: Any, notes: list[str]) -> FloatArray:
@@ -191,7 +191,7 @@ def _table(system: BinaryOutput, places: FloatArray, chosen: Sequence[Measure]) 
         for cell, column in cells.items():
             column[i] = float(getattr(matrix, cell.lower()))
         for name, measure in zip(names, chosen, strict=True):
-            reading = own.reading(measure)
+            reading = own.point_estimate(measure)
             found = policy.interval(reading)
             for part, value in zip(parts, (reading.value, found.low, found.high), strict=True):
                 made[part][name][i] = value

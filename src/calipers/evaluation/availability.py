@@ -16,7 +16,7 @@ from calipers.evaluation.tasks import CLUSTER, SLICES, TASKS
 OPTIONS = (
     *("data", "id", "missing", "weight", "count", "cluster", "time", "slices", "slice_bins"),
     *("cost", "measures", "undefined", "baseline", "primary", "compare", "curves", "interval"),
-    *("level", "resamples", "seed", "memory"),
+    *("level", "n_resamples", "seed", "memory"),
 )
 ENGINES = ("memory", "stream", "spark", "dask")
 
@@ -85,7 +85,7 @@ OF_GROUPS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
 class Availability:
     """What the table says: ``yes``, or ``no`` with its reason."""
 
-    said: str
+    text: str
     reason: str = ""
 
 

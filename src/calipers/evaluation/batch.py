@@ -42,7 +42,7 @@ class Batch:
     #: The numbers of the rows that count in the whole, of which these are some.
     numbers: Callable[[], IntArray] | None = None
 
-    def beside(self, settings: Settings) -> dict[str, Any]:
+    def shared_columns(self, settings: Settings) -> dict[str, Any]:
         """What every system on these rows has, whatever it says."""
         return {"settings": settings, "weight": self.weights, "clusters": self.clusters}
 
@@ -51,7 +51,7 @@ class Batch:
         return self.columns.get(role)
 
     @property
-    def counted(self) -> Any:
+    def counted_rows(self) -> Any:
         """The rows given that count."""
         places = self.frequencies.places
         return slice(None) if places is None else places
@@ -68,7 +68,9 @@ def constant_batch(
             return values
         return dict.fromkeys(named, np.full(len(values), 1 / len(named)) if probability else values)
 
-    said = {kind: {n: of(name) for n, name in by.items()} for kind, by in columns.said.items()}
+    said = {
+        kind: {n: of(name) for n, name in by.items()} for kind, by in columns.output_columns.items()
+    }
     given = {"truth": of(columns.truth), **{kind: unwrap_unnamed(by) for kind, by in said.items()}}
     return Batch(given, RowRepeats(len(values)))
 
@@ -98,12 +100,12 @@ class Table:
     about: RowInfo = NOTHING
     notes: Sequence[str] = ()
     #: What a row is called.
-    named: Callable[[int], str] = str
+    row_name: Callable[[int], str] = str
     #: The system of each row, where rows are the cells of confusion matrices.
-    of_systems: SystemIndex | None = None
+    system_index: SystemIndex | None = None
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         gathered: InputColumns,
         columns: Mapping[str, Any],

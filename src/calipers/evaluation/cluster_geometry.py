@@ -80,11 +80,11 @@ class _PointReader:
     codes: Mapping[str, tuple[Any, IntArray]]
     truth: tuple[str, Any, IntArray] | None
     #: Reads the rows that are complete, where others are left out.
-    read: ReadBatch | None = None
+    read_batch: ReadBatch | None = None
 
     def __call__(self, batch: Batch) -> tuple[FloatArray, dict[str, IntArray], IntArray | None]:
         """Of a batch."""
-        columns = batch.columns if self.read is None else self.read.complete(batch)[0]
+        columns = batch.columns if self.read_batch is None else self.read_batch.complete(batch)[0]
         given = {name: columns[name] for name in self.features}
         try:
             there = len(next(iter(given.values())))
@@ -122,7 +122,7 @@ class _Pass:
     sizes: Mapping[str, FloatArray]
     settings: Settings
     centres: Mapping[str, FloatArray] | None = None
-    whole: CentredMoments | None = None
+    total_moments: CentredMoments | None = None
 
     def samples(
         self, batch: Batch
@@ -133,7 +133,7 @@ class _Pass:
         points, found, truth = self.points(batch)
         made = {}
         for name, cluster in found.items():
-            sizes, whole = self.sizes[name], self.whole
+            sizes, whole = self.sizes[name], self.total_moments
             # Moments of any centres add up if these are the same.
             centres = np.zeros((len(sizes), points.shape[1]))
             if self.centres is not None:
@@ -165,7 +165,7 @@ class _CentrePass(_Pass):
             {name: of.statistic for name, (of, _) in made.items()},
             {name: of.leaning for name, (of, _) in made.items()},
             {name: near.statistic for name, (_, near) in made.items()},
-            {name: near.of.pull(None) for name, (_, near) in made.items()},  # type: ignore[union-attr]
+            {name: near.silhouettes.pull(None) for name, (_, near) in made.items()},  # type: ignore[union-attr]
         )
 
 
@@ -173,20 +173,20 @@ class _CentrePass(_Pass):
 class _InfluencePass(_Pass):
     """How much each point moves numbers, given what all points add up to."""
 
-    asked: tuple[Asked, ...] = ()
+    requests: tuple[Asked, ...] = ()
     #: All points by class and cluster, of each clustering.
     meetings: Mapping[str, PartitionRows] | None = None
     #: The commonest differences of points, where these are looked at anew to count them.
-    known: Mapping[tuple[int, int], tuple[MajorityValue, ...]] = field(default_factory=dict)
+    known_values: Mapping[tuple[int, int], tuple[MajorityValue, ...]] = field(default_factory=dict)
 
-    def moved(self, batch: Batch) -> dict[Asked, FloatArray]:
+    def influence_columns(self, batch: Batch) -> dict[Asked, FloatArray]:
         """The columns whose inner products are kept."""
         return gram_columns(self._influences(batch))
 
     def _influences(self, batch: Batch) -> dict[Asked, Influence]:
         made, truth, clusters = self.samples(batch)
         found = {}
-        for name, measure in self.asked:
+        for name, measure in self.requests:
             of = self._influence(name, measure, made[name], truth, clusters[name])
             assert of is not None
             found[name, measure] = of
@@ -200,16 +200,16 @@ class _InfluencePass(_Pass):
         truth: IntArray | None,
         cluster: IntArray,
     ) -> Influence | None:
-        assert self.whole is not None
+        assert self.total_moments is not None
         dispersion, silhouette = made
         if measure.definition.reads == "points":
-            return dispersion.influence(measure, self.whole.moments[name])
+            return dispersion.influence(measure, self.total_moments.moments[name])
         if measure.definition.reads == "distances":
-            return silhouette.influence(measure, self.whole.silhouettes[name])
+            return silhouette.influence(measure, self.total_moments.silhouettes[name])
         assert self.meetings is not None
         assert truth is not None
         whole = self.meetings[name]
-        some = replace(whole, truth=truth, cluster=cluster, held=None)
+        some = replace(whole, truth=truth, cluster=cluster, point_counts=None)
         return some.influence(measure, whole.statistic)
 
     def __call__(self, batch: Batch) -> InfluenceProducts:
@@ -225,8 +225,8 @@ class _InfluencePass(_Pass):
         """Of each measure of points, for every two clusterings."""
         number = float(next(iter(self.sizes.values())).sum())
         return {
-            (j, k): UnitDifferences.of_rows(
-                (later - earlier).by_unit(number), known=self.known.get((j, k), ())
+            (j, k): UnitDifferences.from_rows(
+                (later - earlier).unit_values(number), known=self.known_values.get((j, k), ())
             )
             for j, ((_, measure), later) in enumerate(found)
             for k, ((_, other), earlier) in enumerate(found[:j])
@@ -243,7 +243,7 @@ class _InfluenceCombination:
 
     def __call__(self, batch: Batch) -> SquaredNorm:
         """Of a batch."""
-        columns = zip(self.combination, self.look.moved(batch).values(), strict=True)
+        columns = zip(self.combination, self.look.influence_columns(batch).values(), strict=True)
         of = np.asarray(sum(factor * column for factor, column in columns if factor))
         return SquaredNorm(dot(of, of))
 
@@ -261,41 +261,42 @@ class StreamedClusterGeometry:
     measures: tuple[Measure, ...]
     truth: tuple[str, Any, IntArray] | None
     #: What else has to be read.
-    also: tuple[str, ...] = ()
+    extra_columns: tuple[str, ...] = ()
     #: Reads the rows that are complete, where others are left out.
-    read: ReadBatch | None = None
+    read_batch: ReadBatch | None = None
 
-    def added(self) -> dict[str, Clustering]:
+    def summarize(self) -> dict[str, Clustering]:
         """The clusterings, with all that points add up to."""
         return {
-            name: replace(of, added=ClusterTotals(self, name)) for name, of in self.systems.items()
+            name: replace(of, batch_statistic=ClusterTotals(self, name))
+            for name, of in self.systems.items()
         }
 
     def _reduced(self, work: Any, what: str) -> Any:
         truth = () if self.truth is None else (self.truth[0],)
-        names = (*self.labels.values(), *self.features, *truth, *self.also)
+        names = (*self.labels.values(), *self.features, *truth, *self.extra_columns)
         return self.engine.reduce(work, list(dict.fromkeys(names)), what=what)
 
     @cached_property
-    def _first(self) -> _MomentsPass:
-        points = _PointReader(self.labels, self.features, self.codes, self.truth, self.read)
+    def _moments_pass(self) -> _MomentsPass:
+        points = _PointReader(self.labels, self.features, self.codes, self.truth, self.read_batch)
         one = next(iter(self.systems.values()))
         return _MomentsPass(
             points, {name: of.sizes for name, of in self.systems.items()}, one.settings
         )
 
     @cached_property
-    def whole(self) -> CentredMoments:
+    def total_moments(self) -> CentredMoments:
         """What all points add up to."""
-        found = self._reduced(self._first, "finding centres")
+        found = self._reduced(self._moments_pass, "finding centres")
         centres = {name: of.mean for name, of in found.moments.items()}
-        first = self._first
+        first = self._moments_pass
         look = _CentrePass(first.points, first.sizes, first.settings, centres)
         made: CentredMoments = self._reduced(look, "measuring points")
         return made
 
     @cached_property
-    def asked(self) -> list[Asked]:
+    def requests(self) -> list[Asked]:
         """The numbers of which it is known how points move them."""
         return [
             (name, measure)
@@ -312,31 +313,33 @@ class StreamedClusterGeometry:
         reads = measure.definition.reads
         if reads == "partitions":
             return self.systems[name].meeting.statistic
-        return (self.whole.moments if reads == "points" else self.whole.silhouettes)[name]
+        return (
+            self.total_moments.moments if reads == "points" else self.total_moments.silhouettes
+        )[name]
 
     @cached_property
     def _third(self) -> _InfluencePass:
-        first, whole = self._first, self.whole
+        first, whole = self._moments_pass, self.total_moments
         centres = {name: of.centres for name, of in whole.moments.items()}
         meetings = None
         if self.truth is not None:
             meetings = {name: of.meeting for name, of in self.systems.items()}
         seen = first.points, first.sizes, first.settings, centres, whole
-        return _InfluencePass(*seen, tuple(self.asked), meetings)
+        return _InfluencePass(*seen, tuple(self.requests), meetings)
 
     @cached_property
-    def moved(self) -> InfluenceProducts:
+    def influence_products(self) -> InfluenceProducts:
         """How much points move all numbers."""
         found: InfluenceProducts = self._reduced(self._third, "measuring what points move")
-        if all(of.certain for of in found.differing.values()):
+        if all(of.is_certain for of in found.differing.values()):
             return found
         known = {pair: of.classes for pair, of in found.differing.items()}
         counted: InfluenceProducts = self._reduced(
-            replace(self._third, known=known), "counting points"
+            replace(self._third, known_values=known), "counting points"
         )
         return counted
 
-    def _again(self, combination: FloatArray) -> float:
+    def _resampled_value(self, combination: FloatArray) -> float:
         norm: SquaredNorm = self._reduced(
             _InfluenceCombination(self._third, combination), "looking once more"
         )
@@ -344,32 +347,34 @@ class StreamedClusterGeometry:
 
     @cached_property
     def _space(self) -> GramInfluence:
-        return GramInfluence(products=self.moved.products, again=self._again)
+        return GramInfluence(
+            products=self.influence_products.products, resampled_value=self._resampled_value
+        )
 
     def influence(self, name: str, measure: Measure) -> Influence | None:
         """How much points move a number, as a combination of columns that are gone."""
-        if (name, measure) not in self.asked or not self.engine.again:
+        if (name, measure) not in self.requests or not self.engine.is_rereadable:
             return None
         called = "Student t"
-        return Influence(as_linear_combination((name, measure), self.asked), self._space, called)
+        return Influence(as_linear_combination((name, measure), self.requests), self._space, called)
 
     def differing(self, measure: Measure, first: str, second: str) -> UnitDifferences | None:
         """How much more points move the number of one clustering than that of another."""
         asked = (first, measure), (second, measure)
-        if not self.engine.again or not all(one in self.asked for one in asked):
+        if not self.engine.is_rereadable or not all(one in self.requests for one in asked):
             return None
-        j, k = map(self.asked.index, asked)
-        found = self.moved.differing.get((max(j, k), min(j, k)))
+        j, k = map(self.requests.index, asked)
+        found = self.influence_products.differing.get((max(j, k), min(j, k)))
         if found is None or j > k:
             return found
-        return replace(found, spread=found.spread.moved(0.0, times=-1.0))
+        return replace(found, spread=found.spread.transform(0.0, times=-1.0))
 
     def skewness(self, name: str, measure: Measure) -> float:
         """The skewness over √n of how much points move a number."""
         found = self.influence(name, measure)
         if found is None:
             return 0.0
-        cubes = float(self.moved.cubes[self.asked.index((name, measure))])
+        cubes = float(self.influence_products.cubes[self.requests.index((name, measure))])
         error = found.error.se
         return abs(cubes) / error**3 if error > 0 else 0.0
 
@@ -381,7 +386,7 @@ class ClusterTotals:
     lying: StreamedClusterGeometry
     name: str
 
-    def over(self, measure: Measure) -> _SummarySample:
+    def sample_for(self, measure: Measure) -> _SummarySample:
         """The sample of a measure of points."""
         return _SummarySample(self.lying, self.name, measure)
 
@@ -409,11 +414,11 @@ class _SummarySample:
         return self.lying.systems[self.name].cluster
 
     @property
-    def held(self) -> FloatArray | None:
+    def point_counts(self) -> FloatArray | None:
         """How many of them there are."""
-        return self.lying.systems[self.name].held
+        return self.lying.systems[self.name].point_counts
 
-    def per_row(self, measure: Measure) -> None:
+    def row_values(self, measure: Measure) -> None:
         """Points are gone."""
 
     def influence(self, measure: Measure, whole: Any = None) -> Influence | None:
@@ -428,7 +433,7 @@ class _SummarySample:
         """How differences from the same of another clustering are spread."""
         return self.lying.differing(self.measure, self.name, other.name)
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """The reading of the measure."""
         settings = self.lying.systems[self.name].settings
         n = int(self.lying.systems[self.name].sizes.sum())

@@ -93,8 +93,8 @@ def clustering_notes(systems: Mapping[str, Clustering], near: Iterable[Measure])
     """What is a sample, and what has no table."""
     notes, first = [], next(iter(systems.values()))
     for measure in near:
-        of = first.over(measure).of
-        if of.sampled is not None:
+        of = first.sample_for(measure).of
+        if of.sample_indices is not None:
             notes.append(
                 f"{measure}: the mean over {len(of.at):,} points drawn at random from "
                 f"{len(of.cluster):,}, each with its distances to all; sample= says how many."
@@ -118,7 +118,7 @@ def _table(system: Clustering, near: Sequence[Measure]) -> LabelTable:
     number, counts = len(system.names), {}
     if system.truth is not None and len(system.classes) <= MOST_CLASSES:
         for at, name in enumerate(system.classes):
-            counts[name] = system.taken(system.truth == at).sizes
+            counts[name] = system.take_rows(system.truth == at).sizes
     parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
     for measure in near:
         found = np.array(list(_cluster_rows(system, measure))).T
@@ -136,11 +136,11 @@ def _table(system: Clustering, near: Sequence[Measure]) -> LabelTable:
 
 def _cluster_rows(system: Clustering, measure: Measure) -> Iterator[tuple[float, float, float]]:
     """The value of each cluster and its limits."""
-    if len(system.names) * system.number > MOST_NUMBERS:
-        system = system.under(replace(system.settings, interval="none", methods=()))
+    if len(system.names) * system.n_rows > MOST_NUMBERS:
+        system = system.with_settings(replace(system.settings, interval="none", methods=()))
     for name in system.names:
         own = replace(measure, label=name)
-        e = estimate_measure(system, own, system.reading(own))
+        e = estimate_measure(system, own, system.point_estimate(own))
         yield e.value, e.low, e.high
 
 
@@ -149,10 +149,10 @@ def point_silhouettes(systems: Mapping[str, Clustering], near: Sequence[Measure]
     if not near:
         raise InputError("per_point= is about silhouettes, and none is among the measures")
     first = next(iter(systems.values()))
-    at = min((first.over(measure).of.at for measure in near), key=len)
+    at = min((first.sample_for(measure).of.at for measure in near), key=len)
     values, undefined = {}, {}
     for name, system in systems.items():
-        found = {str(measure): system.over(measure) for measure in near}
+        found = {str(measure): system.sample_for(measure) for measure in near}
         values[name] = {m: of.values[np.searchsorted(of.of.at, at)] for m, of in found.items()}
         if not np.isfinite(next(iter(values[name].values()))).all():
             why = {"one_cluster": tuple(range(len(at)))}

@@ -58,7 +58,7 @@ def compare(
     horizon: int | None = None,
     interval: str | Sequence[str] | None = None,
     level: float | None = None,
-    resamples: int | None = None,
+    n_resamples: int | None = None,
     seed: int | None = None,
 ) -> Comparison:
     """Paired differences of an evaluation's systems, each with its interval and a test.
@@ -95,7 +95,7 @@ def compare(
     horizon
         How many steps ahead forecasts are made, for ``test="diebold-mariano"``; 1 unless given.
         Above 1 the test takes one row a time, in the order of ``time=`` of the evaluation.
-    interval, level, resamples, seed
+    interval, level, n_resamples, seed
         The evaluation's own unless given.
 
     Raises
@@ -124,7 +124,7 @@ def compare(
     settings = make_settings(
         interval,
         given.level if level is None else level,
-        given.resamples if resamples is None else resamples,
+        given.n_resamples if n_resamples is None else n_resamples,
         given.seed if seed is None else seed,
     )
     check_option("test", test, TESTS)
@@ -135,14 +135,16 @@ def compare(
     if isinstance(margin, Mapping):
         margin = {evaluation.named(name): value for name, value in margin.items()}
     if isinstance(source, FoldValues):
-        odd = {"interval": asked, "resamples": resamples, "seed": seed, "margin": margin}
-        made = source.compared(
+        odd = {"interval": asked, "n_resamples": n_resamples, "seed": seed, "margin": margin}
+        made = source.compare(
             baseline=baseline, alternative=alternative, primary=primary, level=level,
             test=None if test == "auto" else test, adjust=None if adjust == JOINT else adjust,
             **odd,
         )  # fmt: skip
         return replace(
-            made, asked=evaluation.asked, provenance={**evaluation.provenance, **made.provenance}
+            made,
+            requested_names=evaluation.requested_names,
+            provenance={**evaluation.provenance, **made.provenance},
         )
     question, own = Hypothesis(test, alternative, horizon=steps), evaluation.comparison
     usual = (question, adjust, margin, settings) == (USUAL, JOINT, None, given)
@@ -155,7 +157,7 @@ def compare(
     return replace(
         made,
         per_unit=evaluation.per_unit,
-        asked=evaluation.asked,
+        requested_names=evaluation.requested_names,
         provenance={**evaluation.provenance, **inference_provenance(settings)},
     )
 
@@ -194,18 +196,18 @@ def paired_comparison(
     # A named test is not the one whose maximum is known.
     way = adjust if adjust != JOINT or question.test == "auto" else "holm"
     asked = ComparisonOptions(source, settings, question, margin)
-    of = asked.found(pairs, primary, with_vectors=way not in ("none", TUKEY))
+    of = asked.statistics_by_measure(pairs, primary, with_vectors=way not in ("none", TUKEY))
     _check_margins(margin, list(of))
     if not of:
-        return Comparison((), settings.level, "none", baseline, controls="nothing")
+        return Comparison((), settings.level, "none", baseline, error_rate="nothing")
     first = str(_primary(primary, list(of)))
     tested = [
-        TestFamily(part, source, baseline, settings, asked.again)
+        TestFamily(part, source, baseline, settings, asked.repeat)
         for part in make_families(of, first)
     ]
     made: dict[Measure, list[Difference]] = {}
     for together in tested:
-        made |= together.adjusted(way)
+        made |= together.adjust(way)
     name, controls = WAYS[way if any(len(together.all) > 1 for together in tested) else "none"]
     return Comparison(
         tuple(row for measure in of for row in made[measure]),
@@ -213,9 +215,9 @@ def paired_comparison(
         name,
         baseline,
         primary=first,
-        controls=controls,
+        error_rate=controls,
         notes=(*source.notes, *(note for together in tested for note in together.notes)),
-        overall=LazyOmnibusTests(
+        omnibus=LazyOmnibusTests(
             lambda: _omnibus_tests(source, {m: made[m][0] for m in of}, settings)
         ),
     )
@@ -272,7 +274,7 @@ class ComparisonOptions:
     question: Hypothesis
     margin: Margin
 
-    def found(
+    def statistics_by_measure(
         self, pairs: Sequence[tuple[str, str]], primary: str | None, *, with_vectors: bool
     ) -> dict[Measure, list[DifferenceStatistics]]:
         """What is known of each difference, by measure."""
@@ -284,17 +286,17 @@ class ComparisonOptions:
         for pair, measure, reading in track(differences, "comparing", total):
             asked = replace(self.question, margin=_margin(self.margin, measure))
             applies = applies or hypotheses.is_applicable(reading, asked.test, asked.horizon)
-            apart = apart or reading.apart is not None
+            apart = apart or reading.procedure_by_method is not None
             weighted = weighted or (
-                isinstance(reading.units, UnitValues) and not reading.units.plain
+                isinstance(reading.units, UnitValues) and not reading.units.is_unweighted
             )
-            gone = gone or reading.reduced
+            gone = gone or reading.is_reduced
             # A difference that is a family by itself is adjusted for nothing.
             leads = not of if primary is None else primary == str(measure)
             alone = len(pairs) == 1 and leads
             fields, made = _fields(str(measure), *pair, reading, asked)
             tests = total if with_vectors and not alone else 0
-            found = DifferenceStatistics.of(reading, fields, made, tests=tests)
+            found = DifferenceStatistics.from_estimate(reading, fields, made, tests=tests)
             of.setdefault(measure, []).append(found)
         if of and not applies:
             why = "; it counts every unit alike, and these are weighted or in clusters" * weighted
@@ -312,11 +314,11 @@ class ComparisonOptions:
             )
         return of
 
-    def again(
-        self, names: Sequence[tuple[str, str, str]], resamples: int
+    def repeat(
+        self, names: Sequence[tuple[str, str, str]], n_resamples: int
     ) -> dict[tuple[str, str, str], DifferenceStatistics]:
         """Some of (measure, system, baseline) from more replicates."""
-        settings = replace(self.settings, resamples=min(resamples, MOST_RESAMPLES))
+        settings = replace(self.settings, n_resamples=min(n_resamples, MOST_RESAMPLES))
         pairs = list(dict.fromkeys((system, baseline) for _, system, baseline in names))
         made = {}
         for pair, measure, reading in self.source.differences(pairs, settings):
@@ -324,7 +326,7 @@ class ComparisonOptions:
             if key in names:
                 asked = replace(self.question, margin=_margin(self.margin, measure))
                 fields, procedure = _fields(*key, reading, asked)
-                made[key] = DifferenceStatistics.of(reading, fields, procedure, tests=0)
+                made[key] = DifferenceStatistics.from_estimate(reading, fields, procedure, tests=0)
         return made
 
 
@@ -398,9 +400,9 @@ def _omnibus_tests(
     if len(systems) < 3:
         return ()
     for measure, like in units.items():
-        if source.importance_of(measure) is not None:  # which these tests do not know
+        if source.unit_weights(measure) is not None:  # which these tests do not know
             continue
-        values, better = source.values_of(measure), like.higher_is_better is not False
+        values, better = source.unit_values(measure), like.higher_is_better is not False
         table = None if values is None else values[~np.isnan(values).any(axis=1)]
         if table is None or len(table) < 2:
             continue
@@ -420,7 +422,7 @@ def _omnibus_tests(
                 friedman_f=ranked.f,
                 friedman_p=ranked.p_f,
                 critical_difference=critical,
-                groups=tuple(tuple(systems[j] for j in group) for group in groups),
+                homogeneous_groups=tuple(tuple(systems[j] for j in group) for group in groups),
                 anova_f=variance.f,
                 anova_p=variance.p,
                 omega_squared=variance.omega_squared,

@@ -44,7 +44,7 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
         return np.full(shares.shape, np.nan), np.full(shares.shape, np.nan)
 
     if isinstance(matrix, SparseConfusionMatrix):
-        truth, predicted, cells = matrix.occupied()
+        truth, predicted, cells = matrix.occupied_cells()
         low, high = limits(cells / matrix.truth[truth], sizes[truth])
         _, of_empty = limits(np.where(matrix.truth > 0, 0.0, np.nan), sizes)
         codes = (truth, predicted)
@@ -74,7 +74,7 @@ def open_matrices(given: Any, data: Any = None) -> Any:
     if isinstance(given, os.PathLike) or (isinstance(given, str) and data is None):
         return open_matrices(_read_file(os.fspath(given)))
     if isinstance(given, Evaluation):
-        kept = given.kept
+        kept = given.predictions
         if not given.confusions and kept is not None and is_of_matrices(kept):
             classes = tuple(map(str, kept.common.get("classes", ())))
             return {

@@ -25,7 +25,7 @@ class Constant:
 
     measure: Measure
     answer: Any
-    place: int | None = None
+    output_index: int | None = None
 
 
 def constant_losses(
@@ -35,7 +35,7 @@ def constant_losses(
     its columns."""
     from calipers.evaluation.stream_rows import ReadBatch
 
-    alone = replace(sample.columns, said={}, cluster=None, slices={})
+    alone = replace(sample.columns, output_columns={}, cluster=None, slices={})
     work = _ConstantLosses(ReadBatch(alone, None), tuple(constants), truth)
     return list(alone.stream.reduce(work, alone.names, what="the best constant").moments)
 
@@ -55,16 +55,20 @@ class _LossMoments(Mergeable):
 class _ConstantLosses:
     """What constants lose on the rows of a batch."""
 
-    read: ReadBatch
+    read_batch: ReadBatch
     constants: tuple[Constant, ...]
     truth: Callable[[Any], Any]
 
     def __call__(self, batch: streams.Batch) -> _LossMoments:
-        rows = self.read(batch)
+        rows = self.read_batch(batch)
         truth = rows.frequencies(self.truth(rows["truth"]))
 
         def moments(one: Constant) -> Moments:
-            own = truth if one.place is None else np.ascontiguousarray(truth[:, one.place])
+            own = (
+                truth
+                if one.output_index is None
+                else np.ascontiguousarray(truth[:, one.output_index])
+            )
             said = np.full(own.shape, one.answer)
             return Moments.from_rows(one.measure.losses(own, said), rows.weights)
 

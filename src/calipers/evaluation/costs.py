@@ -36,7 +36,7 @@ class SystemCosts(Problem):
     """What each of some ``systems_of`` costs: a column of each of the ``costs``, and ``numbers`` of
     its own."""
 
-    systems_of: Sequence[str]
+    system_names: Sequence[str]
     costs: tuple[str, ...]
     numbers: Mapping[str, Mapping[str, float]]
 
@@ -55,7 +55,7 @@ class SystemCosts(Problem):
             return np.asarray(counted(column), np.float64)
 
         made = batch.weights, settings, batch.clusters
-        columns = {n: [spent(cost, n) for cost in self.costs] for n in self.systems_of}
+        columns = {n: [spent(cost, n) for cost in self.costs] for n in self.system_names}
         return {name: self._system(name, of, made) for name, of in columns.items()}
 
     def _system(self, name: str, columns: Sequence[FloatArray], rows: Any) -> CostOutput:
@@ -69,7 +69,9 @@ class SystemCosts(Problem):
     ) -> dict[str, CostOutput]:
         """Systems on two rows that cost nothing."""
         none = [np.zeros(2) for _ in self.costs]
-        return {name: self._system(name, none, (None, settings, None)) for name in self.systems_of}
+        return {
+            name: self._system(name, none, (None, settings, None)) for name in self.system_names
+        }
 
     def constant(self, sample: Any, system: str, measure: Any) -> float:
         """None: a cost is not predicted."""
@@ -116,7 +118,12 @@ def add_streamed_costs(
     if not costs.columns:
         return add_costs(evaluation, Costs.of(given), systems, settings, None)
     problem = SystemCosts(tuple(systems), tuple(costs.columns), costs.numbers)
-    own = replace(columns, truth=columns.truth, said=costs.columns, also=columns.needed)
+    own = replace(
+        columns,
+        truth=columns.truth,
+        output_columns=costs.columns,
+        extra_columns=columns.required_columns,
+    )
     chosen = default_measures(costs)
     template = problem.template(own, settings)
     of = evaluation.comparison
@@ -144,7 +151,7 @@ def _attach_costs(
         provenance=provenance(TASK, settings, evaluation.provenance.get("conventions", {})),
         sources=source,
     )
-    return replace(evaluation, costs=own, fronts=tuple(_fronts(evaluation, own, costs)))
+    return replace(evaluation, costs=own, pareto_fronts=tuple(_fronts(evaluation, own, costs)))
 
 
 def default_measures(costs: Costs) -> list[Measure]:
@@ -225,7 +232,9 @@ def _front(
             *(q.system, q.value, q.low, q.high, c.value, c.low, c.high),
             on_front=q.system in points and not beaten[q.system],
             dominated_by=tuple(other for other in beaten.get(q.system, ()) if not beaten[other]),
-            surely=tuple(other for other in points if (other, q.system) in sure),
+            significantly_dominated_by=tuple(
+                other for other in points if (other, q.system) in sure
+            ),
         )
         for q, c in zip(qualities, spent, strict=True)
     )

@@ -57,10 +57,10 @@ class DifferenceStatistics:
     procedure: Procedure
     vector: FloatArray | None = None
     #: The column and the slice of the rows that it is of; of all rows, neither.
-    part: tuple[str, str] = ("", "")
+    slice_key: tuple[str, str] = ("", "")
 
     @classmethod
-    def of(
+    def from_estimate(
         cls, reading: PointEstimate, fields: dict[str, Any], procedure: Procedure, *, tests: int
     ) -> DifferenceStatistics:
         """That of a reading, with its vector where it is one of so many tests, and not of none."""
@@ -89,11 +89,11 @@ class TestFamily:
     """Differences that are adjusted together, by measure. ``again`` asks for some of them from
     more replicates."""
 
-    found: Mapping[Measure, Sequence[DifferenceStatistics]]
+    statistics_by_measure: Mapping[Measure, Sequence[DifferenceStatistics]]
     source: ComparisonSource
     baseline: str | None
     settings: Settings
-    again: Callable[
+    repeat: Callable[
         [Sequence[tuple[str, str, str]], int], Mapping[tuple[str, str, str], DifferenceStatistics]
     ]
     notes: list[str] = field(default_factory=list)
@@ -101,44 +101,47 @@ class TestFamily:
     @cached_property
     def all(self) -> list[DifferenceStatistics]:
         """The differences, measure after measure."""
-        return [of for found in self.found.values() for of in found]
+        return [of for found in self.statistics_by_measure.values() for of in found]
 
     @cached_property
-    def plain(self) -> list[Difference]:
+    def unadjusted(self) -> list[Difference]:
         """Each by itself."""
         tails = [tail_level(self.settings.level)] * len(self.all)
         return [
-            Difference(**of.fields, p_adjusted=of.fields["p"], detectable=size)
-            for of, size in zip(self.all, _minimum_detectable(self._own, tails), strict=True)
+            Difference(**of.fields, p_adjusted=of.fields["p"], min_detectable=size)
+            for of, size in zip(self.all, _minimum_detectable(self._procedures, tails), strict=True)
         ]
 
     @property
-    def _own(self) -> list[Procedure]:
+    def _procedures(self) -> list[Procedure]:
         """The procedure of each."""
         return [of.procedure for of in self.all]
 
-    def adjusted(self, way: str) -> dict[Measure, list[Difference]]:
+    def adjust(self, way: str) -> dict[Measure, list[Difference]]:
         """By a way to adjust."""
         if len(self.all) < 2 or way == "none":
-            rows = self.plain
+            rows = self.unadjusted
         elif way == JOINT:
             rows = self._jointly()
         elif way == TUKEY:
-            rows = self._by_range()
+            rows = self._adjust_by_range()
         else:
-            rows = self._by_name(way)
+            rows = self._adjust_by_name(way)
         left = iter(rows)
-        return {measure: [next(left) for _ in found] for measure, found in self.found.items()}
+        return {
+            measure: [next(left) for _ in found]
+            for measure, found in self.statistics_by_measure.items()
+        }
 
     # --- What chance makes of the largest ---------------------------------------------------------
 
     def _jointly(self) -> list[Difference]:
         """P-values and intervals from one maximum."""
         tail = tail_level(self.settings.level)
-        sizes = _minimum_detectable(self._together, [tail] * len(self.all))
+        sizes = _minimum_detectable(self._joint_procedures, [tail] * len(self.all))
         return [
-            self._adjusted_row(replace(row, detectable=size), of)
-            for row, of, size in zip(self.plain, self._together, sizes, strict=True)
+            self._adjusted_row(replace(row, min_detectable=size), of)
+            for row, of, size in zip(self.unadjusted, self._joint_procedures, sizes, strict=True)
         ]
 
     def _adjusted_row(self, row: Difference, of: Procedure) -> Difference:
@@ -149,62 +152,66 @@ class TestFamily:
         row = replace(
             row,
             p_adjusted=of.p(0.0, row.alternative),
-            p_not_inferior=math.nan if inferior is None else inferior.p,
-            p_equivalent=math.nan if equivalent is None else equivalent.p,
+            p_noninferiority=math.nan if inferior is None else inferior.p,
+            p_equivalence=math.nan if equivalent is None else equivalent.p,
         )
-        return self._with_limits(row, of.interval(self.settings.level))
+        return self._replace_limits(row, of.interval(self.settings.level))
 
-    def _with_limits(self, row: Difference, made: Interval) -> Difference:
+    def _replace_limits(self, row: Difference, made: Interval) -> Difference:
         """With other limits, where any were asked for."""
         if self.settings.interval == "none" and not self.settings.methods:
             return row
         method = made.method
         if self.settings.methods and not made.reason:
             method = f"{method}, {row.method}"
-        return replace(row, low=made.low, high=made.high, method=method, no_interval=made.reason)
+        return replace(
+            row, low=made.low, high=made.high, method=method, interval_reason=made.reason
+        )
 
     @cached_property
-    def _together(self) -> list[Procedure]:
+    def _joint_procedures(self) -> list[Procedure]:
         """The procedure of each beside the others."""
         towards = self._orientations
-        signs = np.repeat(towards, [len(found) for found in self.found.values()])
+        signs = np.repeat(towards, [len(found) for found in self.statistics_by_measure.values()])
         maxima = self._maxima(towards, signs)
         errors = np.full(len(self.all), math.nan)
-        if not maxima.normal:
+        if not maxima.is_normal:
             errors = np.array([_standard_error(of.procedure) for of in self.all])
             values = np.array([of.value for of in self.all])
             units = np.array([float(of.fields["n"]) for of in self.all])
             # What rounding leaves of a spread that is none says nothing.
             errors[(errors <= ROUNDING * np.abs(values)) & (values != 0)] = math.nan
-            for at in self._places:
+            for at in self._measure_slices:
                 errors[at] = max_statistic.floored_errors(values[at], errors[at], units[at])
         return [
             MaxTProcedure(
                 value=own.value,
-                method=_independent_method(BY_INFLUENCE if maxima.normal else BY_DEALS, own),
+                method=_independent_method(BY_INFLUENCE if maxima.is_normal else BY_DEALS, own),
                 name=own.name,
                 bounds=own.bounds,
                 error=own.error,
                 reason=own.reason,
-                own=own,
+                procedure=own,
                 maxima=maxima,
                 sign=int(sign),
                 se=float(se),
             )
-            for own, sign, se in zip(self._own, signs, errors, strict=True)
+            for own, sign, se in zip(self._procedures, signs, errors, strict=True)
         ]
 
     @property
-    def _places(self) -> list[slice]:
+    def _measure_slices(self) -> list[slice]:
         """Where the differences of each measure stand."""
-        ends = np.cumsum([0, *(len(found) for found in self.found.values())]).tolist()
-        return [slice(*ends[j : j + 2]) for j in range(len(self.found))]
+        ends = np.cumsum(
+            [0, *(len(found) for found in self.statistics_by_measure.values())]
+        ).tolist()
+        return [slice(*ends[j : j + 2]) for j in range(len(self.statistics_by_measure))]
 
     @property
     def _orientations(self) -> list[int]:
         """The direction in which a one-sided test of each measure looks where it is by the
         measure's own, so that all look the same way."""
-        first = [found[0].fields for found in self.found.values()]
+        first = [found[0].fields for found in self.statistics_by_measure.values()]
         asked = {of["alternative"] for of in first}
         alike = len(asked) == 1 and asked != {"two-sided"}
         return [1 if alike or of["higher_is_better"] is not False else -1 for of in first]
@@ -213,7 +220,9 @@ class TestFamily:
         """By dealing values of units anew where that is not too much, else from how much units move
         each difference."""
         source, settings = self.source, self.settings
-        tables = [source.dealt(measure, settings) for measure in self.found]
+        tables = [
+            source.permutation_values(measure, settings) for measure in self.statistics_by_measure
+        ]
         there = [of * sign for of, sign in zip(tables, towards, strict=True) if of is not None]
         if len(there) < len(tables):
             vectors = [of.vector for of in self.all]
@@ -223,23 +232,23 @@ class TestFamily:
                 at = None if self.baseline is None else source.systems.index(self.baseline)
                 table, weight = np.stack(there, axis=2), self._importance(units)
                 return max_statistic.permuted_maxima(table, at, replicates, settings.seed, weight)
-            weights = [source.importance_of(measure) for measure in self.found]
+            weights = [source.unit_weights(measure) for measure in self.statistics_by_measure]
             vectors = [
                 max_statistic.sketch_vector(
                     np.nan_to_num(of[:, first] - of[:, second] - one.value)
                     * (1.0 if weight is None else weight),
                     len(self.all),
                 )
-                for of, at, weight in zip(tables, self._places, weights, strict=True)
+                for of, at, weight in zip(tables, self._measure_slices, weights, strict=True)
                 if of is not None
                 for one, (first, second) in zip(self.all[at], self._pairs(at), strict=True)
             ]
-        parts = [of.part for of in self.all]
+        parts = [of.slice_key for of in self.all]
         return max_statistic.gaussian_maxima(vectors, settings.seed, parts, signs.tolist())
 
     def _importance(self, units: int) -> FloatArray | None:
         """What units count for by measure, where not all count once."""
-        found = [self.source.importance_of(measure) for measure in self.found]
+        found = [self.source.unit_weights(measure) for measure in self.statistics_by_measure]
         if all(weight is None for weight in found):
             return None
         return np.column_stack([np.ones(units) if w is None else w for w in found])
@@ -251,17 +260,17 @@ class TestFamily:
 
     # --- Other ways -------------------------------------------------------------------------------
 
-    def _by_name(self, way: str) -> list[Difference]:
+    def _adjust_by_name(self, way: str) -> list[Difference]:
         """By Holm, Bonferroni, Benjamini and Hochberg: p-values, and the interval of each at the
         level at which it is tested."""
-        family = self._decided(way)
-        rows = adjusted_p(family.plain, way)
+        family = self._refine_undecided(way)
+        rows = adjusted_p(family.unadjusted, way)
         tails = _tails(np.array([row.p for row in rows]), way, self.settings.level)
         least = tail_level(self.settings.level) / max(1, np.isfinite([r.p for r in rows]).sum())
         family_wise = ADJUSTMENTS[way].controls == FAMILY_WISE
-        sizes = _minimum_detectable(family._own, tails)
+        sizes = _minimum_detectable(family._procedures, tails)
         made = []
-        for row, own, tail, size in zip(rows, family._own, tails, sizes, strict=True):
+        for row, own, tail, size in zip(rows, family._procedures, tails, sizes, strict=True):
             found = own.interval(1 - 2 * tail)
             if family_wise:
                 together = own.interval(1 - 2 * least)
@@ -274,14 +283,14 @@ class TestFamily:
                 found = replace(
                     found, method=_independent_method(BY_STEP[way] if family_wise else BY_RATE, own)
                 )
-            made.append(self._with_limits(replace(row, detectable=size), found))
+            made.append(self._replace_limits(replace(row, min_detectable=size), found))
         return made
 
-    def _decided(self, way: str) -> TestFamily:
+    def _refine_undecided(self, way: str) -> TestFamily:
         """Where an adjustment multiplies a p-value that no number of replicates so small could make
         smaller, it is asked for again from enough of them."""
-        rows, small = self.plain, significance_level(self.settings.level)
-        floor = 2 / (self.settings.resamples + 1)
+        rows, small = self.unadjusted, significance_level(self.settings.level)
+        floor = 2 / (self.settings.n_resamples + 1)
         open_ones = [
             row
             for row, after in zip(rows, adjusted_p(rows, way), strict=True)
@@ -290,23 +299,28 @@ class TestFamily:
         if not open_ones:
             return self
         asked = [(row.measure, row.system, row.baseline) for row in open_ones]
-        anew = self.again(asked, n_for_adjusted_p(len(rows), self.settings))
+        anew = self.repeat(asked, n_for_adjusted_p(len(rows), self.settings))
 
         def current(of: DifferenceStatistics) -> DifferenceStatistics:
             key = of.fields["measure"], of.fields["system"], of.fields["baseline"]
-            return replace(anew[key], part=of.part) if key in anew else of
+            return replace(anew[key], slice_key=of.slice_key) if key in anew else of
 
-        found = {measure: [current(of) for of in some] for measure, some in self.found.items()}
-        return replace(self, found=found)
+        found = {
+            measure: [current(of) for of in some]
+            for measure, some in self.statistics_by_measure.items()
+        }
+        return replace(self, statistics_by_measure=found)
 
-    def _by_range(self) -> list[Difference]:
+    def _adjust_by_range(self) -> list[Difference]:
         """The randomised Tukey HSD of each measure by itself; Holm where there is none."""
         made: list[Difference] = []
-        for (measure, found), at in zip(self.found.items(), self._places, strict=True):
-            part = replace(self, found={measure: found})
-            values = self.source.values_of(measure)
+        for (measure, found), at in zip(
+            self.statistics_by_measure.items(), self._measure_slices, strict=True
+        ):
+            part = replace(self, statistics_by_measure={measure: found})
+            values = self.source.unit_values(measure)
             table = None if values is None else values[~np.isnan(values).any(axis=1)]
-            weight = self.source.importance_of(measure)
+            weight = self.source.unit_weights(measure)
             if table is not None and len(table) and values is not None and weight is not None:
                 own = weight[~np.isnan(values).any(axis=1)]
                 table = table * (own / own.mean())[:, None]  # whose means are weighted
@@ -315,7 +329,7 @@ class TestFamily:
                     f"{measure} is adjusted by Holm: the randomised Tukey HSD takes values per "
                     f"unit, up to {MOST_DEALT:,} of them."
                 )
-                made += part._by_name("holm") if len(found) > 1 else part.plain
+                made += part._adjust_by_name("holm") if len(found) > 1 else part.unadjusted
                 continue
             [dealt] = omnibus.randomised_tukey(
                 table, n_randomizations(self.settings), self.settings.seed, self.settings.level
@@ -328,13 +342,17 @@ class TestFamily:
                     test=dealt.name,
                     alternative="two-sided",
                 )
-                for row, pair in zip(adjusted_p(part.plain, "holm"), self._pairs(at), strict=True)
+                for row, pair in zip(
+                    adjusted_p(part.unadjusted, "holm"), self._pairs(at), strict=True
+                )
             ]
             apart = [float(table[:, a].mean() - table[:, b].mean()) for a, b in self._pairs(at)]
             same = np.isclose(apart, [row.value for row in rows], rtol=1e-9, atol=1e-12)
             made += [
-                part._with_limits(row, _within_range(own, dealt.critical if is_mean else math.nan))
-                for row, own, is_mean in zip(rows, part._own, same, strict=True)
+                part._replace_limits(
+                    row, _within_range(own, dealt.critical if is_mean else math.nan)
+                )
+                for row, own, is_mean in zip(rows, part._procedures, same, strict=True)
             ]
         return made
 
@@ -357,7 +375,7 @@ def _within_range(own: Procedure, critical: float) -> Interval:
     """The difference ± a critical one; none of what is not the mean of units."""
     if math.isnan(critical):
         return no_interval(BY_RANGE, "no_interval_of_test")
-    made = Interval(own.value - critical, own.value + critical, BY_RANGE).within(*own.bounds)
+    made = Interval(own.value - critical, own.value + critical, BY_RANGE).clip(*own.bounds)
     finite = math.isfinite(made.low) and math.isfinite(made.high)
     return made if finite else no_interval(BY_RANGE, "too_few_replicates")
 

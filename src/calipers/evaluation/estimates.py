@@ -28,12 +28,12 @@ def to_estimate(
         level=reading.settings.level,
         method=made.method,
         n=0 if np.isnan(reading.value) else reading.n,
-        of=reading.n if reading.of is None else reading.of,
+        n_total=reading.n if reading.n_total is None else reading.n_total,
         unit=reading.unit,
         undefined=reading.undefined,
-        no_interval=made.reason,
+        interval_reason=made.reason,
         standard_error=made.se,
-        default=default,
+        no_skill=default,
         system=system,
         **beside,
     )
@@ -43,5 +43,5 @@ def estimate_measure(
     system: SystemOutput, measure: Measure, reading: PointEstimate | None = None
 ) -> Estimate:
     """One measure of one system, from its ``reading`` where that is known."""
-    made, default = reading or system.reading(measure), system.constant(measure)
-    return to_estimate(made, str(measure), system.name, default, **system.beside(measure))
+    made, default = reading or system.point_estimate(measure), system.constant_value(measure)
+    return to_estimate(made, str(measure), system.name, default, **system.auxiliary_values(measure))

@@ -37,23 +37,23 @@ def assign_measures(systems: Mapping[str, S], measures: Sequence[Measure]) -> di
     """The systems, each of which serves these measures and draws them together."""
     for system in systems.values():
         system.check(measures)
-    return {name: s.serving(measures) for name, s in systems.items()}
+    return {name: s.with_measures(measures) for name, s in systems.items()}
 
 
 def evaluate_rows(problem: Problem, table: Table, options: Options) -> Evaluation:
     """The evaluation of all systems on rows in memory."""
     systems = problem.systems(table.batch, options.settings)
-    if table.of_systems is not None:
-        systems = split(systems, table.of_systems, table.batch.frequencies)
+    if table.system_index is not None:
+        systems = split(systems, table.system_index, table.batch.frequencies)
     measures = problem.measures(systems, options)
-    systems, notes = problem.prepared(systems, measures)
+    systems, notes = problem.prepare(systems, measures)
     return evaluate_systems(
         problem,
         assign_measures(systems, measures),
         measures,
         options,
         table=table,
-        apart=table.of_systems is not None,
+        apart=table.system_index is not None,
         notes=(*table.notes, *notes),
     )
 
@@ -77,16 +77,16 @@ def evaluate_systems(
     here = tuple(systems)
     order, named = None, str
     if table is not None:
-        about, named = table.about, table.named  # type: ignore[assignment]
+        about, named = table.about, table.row_name  # type: ignore[assignment]
         order, slices = table.batch.order, table.batch.slices
-    systems = {name: system.in_order(order) for name, system in systems.items()}
+    systems = {name: system.with_time_order(order) for name, system in systems.items()}
     if apart:
         systems, against = add_baseline_matrix(systems, options.baseline, problem.task)
         about = replace(about, ids=None)
     else:
         systems, against = add_baseline(systems, options.baseline, problem.task, about.ids)
     first = next(iter(systems.values()))
-    made, how = define_slices(slices, options.slice_bins, first.number) if cut is None else cut
+    made, how = define_slices(slices, options.slice_bins, first.n_rows) if cut is None else cut
     fields: dict[str, Any] = {"problem": problem, "cuts": made, "how": how, "named": named}
     sample: RowSystems = (
         SeparateSystems(systems, measures, first.settings, ids=None, **fields)
@@ -125,7 +125,7 @@ def evaluate_stream(
 
 def check_costs(columns: StreamColumns) -> None:
     """That the rows can be looked at again, where they have costs."""
-    if columns.also and not columns.stream.again:
+    if columns.extra_columns and not columns.stream.is_rereadable:
         raise InputError(
             f"{columns.stream.name}: cost= takes a second look at the rows, and these can be read "
             "only once"
@@ -152,7 +152,7 @@ def _check_stream(sample: Any, options: Options) -> None:
             "a system, or engine='memory'"
         )
     sample.check_drawn(options.settings)
-    if not sample.passes.passed.weight.total > 0:
+    if not sample.passes.first_result.weight.total > 0:
         raise InputError(f"{name}: weight: all weights are 0")
 
 
@@ -167,7 +167,7 @@ def evaluate_sample(
     problem, settings, baseline = sample.problem, sample.settings, options.baseline
     estimates = (*problem.leading(sample), *sample.estimates())
     comparison, missed = None, []
-    if sample.rereadable or not options.compare:
+    if sample.is_rereadable or not options.compare:
         comparison = default_comparison(
             sample, against, settings, options.primary, compare=options.compare
         )
@@ -187,7 +187,7 @@ def evaluate_sample(
         estimates=estimates,
         comparison=comparison,
         definitions=glossary(sample.measures),
-        asked=requested_names(sample.measures),
+        requested_names=requested_names(sample.measures),
         notes=(
             *notes_on_names(sample.measures),
             *notes,

@@ -80,7 +80,7 @@ def from_binary(sample: Sample, told: Told) -> tuple[Finding, ...]:
         table, matrix = sample.statistic(name, ScoreTable), sample.statistic(name, ConfusionMatrix)
         one = rows.get(name)
         cells = None if matrix is None else _cells(sample, matrix, one)
-        c = None if one is None else one.chosen
+        c = None if one is None else one.chosen_threshold
         tuned = (
             None if c is None else TunedThreshold(c.threshold, c.rule.measure, c.out_of_bag, c.note)
         )
@@ -107,7 +107,7 @@ def _positive(system: Any) -> Any:
 
 def _has_separate_rows(sample: Sample) -> bool:
     """Whether there are several systems, each on rows of its own."""
-    return sample.apart and len(sample.systems) > 1
+    return sample.has_separate_rows and len(sample.systems) > 1
 
 
 def _classes(cells: Sequence[ConfusionCells | None]) -> tuple[ClassSizes, ...]:
@@ -176,7 +176,9 @@ def from_multilabel(sample: Sample, told: Told) -> tuple[Finding, ...]:
     rows = seen.systems
     s = next(iter(rows.values()))
     counted = (lambda: s.usual_set), (lambda: s.n_sets)
-    labels = MultilabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, *counted, seen.whole)
+    labels = MultilabelRows(
+        s.labels, s.truth, s.weight, s.clusters, s.shares, *counted, seen.is_complete
+    )
     said = {name: s.predicted for name, s in rows.items()}
     has = {
         n: () if sets is None else (MultilabelPredictions(labels, sets),)
@@ -201,7 +203,7 @@ def _outputs(
     """What systems say of all rows; nothing where some are seen, which repeat others that are not,
     and of rows that count often, which are meant to be there again."""
     clustered = sample.clusters is not None
-    alone = seen is not None and seen.whole and not seen.counted
+    alone = seen is not None and seen.is_complete and not seen.has_counts
     return (RowOutputs(truth, said, wrong, clustered),) if alone else ()
 
 
@@ -210,7 +212,7 @@ def from_regression(sample: Sample, told: Told) -> tuple[Finding, ...]:
     seen = visible_rows(sample)
     if seen is None:
         return from_systems(sample, told)
-    rows, named, largest = seen.systems, seen.named, seen.largest
+    rows, named, largest = seen.systems, seen.row_name, seen.largest
     has = {
         n: (NumericPredictions(s.truth, s.predicted, s.weight, s.clusters, named, largest.get(n)),)
         for n, s in rows.items()
@@ -232,8 +234,12 @@ def from_multioutput(outputs: Sequence[str], sample: Sample, told: Told) -> tupl
     rows = seen.systems
     each = {
         name: {
-            o: (NumericPredictions(one.truth, one.predicted, one.weight, one.clusters, seen.named),)
-            for o, one in ((o, s.of_output(o)) for o in outputs)
+            o: (
+                NumericPredictions(
+                    one.truth, one.predicted, one.weight, one.clusters, seen.row_name
+                ),
+            )
+            for o, one in ((o, s.single_output(o)) for o in outputs)
         }
         for name, s in rows.items()
     }
@@ -250,7 +256,7 @@ def from_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
     if seen is None:
         return from_systems(sample, told)
     has = {
-        n: (QuantilePredictions(s.truth, s.said, s.weight, s.clusters, seen.named),)
+        n: (QuantilePredictions(s.truth, s.quantile_rows, s.weight, s.clusters, seen.row_name),)
         for n, s in seen.systems.items()
     }
     return _collect_findings(sample, has, (), told, seen)
@@ -268,10 +274,12 @@ def from_clusterings(sample: Sample, told: Told) -> tuple[Finding, ...]:
     has, systems = {}, rows
     near = [m.plain for m in sample.measures if m.definition.reads == "distances"]
     for name, s in systems.items():
-        dealt = s.truth is not None and (s.held is None or s.held.sum() <= MOST_DEALT)
+        dealt = s.truth is not None and (
+            s.point_counts is None or s.point_counts.sum() <= MOST_DEALT
+        )
         known: list[object] = [PermutationTest(cache(partial(_permutation_p, s)))] if dealt else []
-        for measure in near[:1] if s.added is None else ():
-            of = s.over(measure)
+        for measure in near[:1] if s.batch_statistic is None else ():
+            of = s.sample_for(measure)
             if np.isfinite(of.values).all():
                 known.append(PointSilhouettes(s.names, of.cluster, of.of.nearest.which, of.values))
         if s.points is not None and s.metric != "cosine":
@@ -299,7 +307,7 @@ def from_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Fi
     alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[sample.problem.task])
     has: dict[str, tuple[Any, ...]] = {}
     for name, s in rows.items():
-        r = s.over(alpha).statistic.shared
+        r = s.sample_for(alpha).statistic.shared_items
         at = int(r.of_category.argmax()) if len(r.of_category) else 0
         share = float(r.of_category[at] / r.total) if len(r) else 0.0
         common = r.categories[at] if r.categories else ""
@@ -311,9 +319,9 @@ def from_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Fi
 
 def _without_each(s: Any, measure: Measure, level: float) -> list[IntervalNumber]:
     """By how much higher a measure is without each rater."""
-    whole, everyone, found = s.reading(measure), range(len(s.raters)), []
+    whole, everyone, found = s.point_estimate(measure), range(len(s.raters)), []
     for own in everyone:
-        apart = s.of([k for k in everyone if k != own]).reading(measure) - whole
+        apart = s.select_raters([k for k in everyone if k != own]).point_estimate(measure) - whole
         found.append(IntervalNumber.within(apart.value, policy.interval(apart, level)))
     return found
 
@@ -322,9 +330,9 @@ def _permutation_p(s: Any) -> float:
     from calipers.inference.independence import independence_test
 
     truth, cluster = s.truth, s.cluster
-    if s.held is not None:
+    if s.item_counts is not None:
         truth, cluster = (np.repeat(of, s.held.astype(np.int64)) for of in (truth, cluster))
-    return independence_test(truth, cluster, s.settings.resamples, s.settings.seed)
+    return independence_test(truth, cluster, s.settings.n_resamples, s.settings.seed)
 
 
 def from_runs(
@@ -362,7 +370,7 @@ def from_rankings(
     """Of systems whose scores order the rows of each group, every one of which has a grade."""
     ranked = {name: _run_statistics(scores, one, 0, lambda _: "") for name, one in rankings.items()}
     one = next(iter(rankings.values()))
-    graded = GradedGroups(one if scores.kept is None else one.take(scores.kept))
+    graded = GradedGroups(one if scores.topic_indices is None else one.take(scores.topic_indices))
     outputs = RowOutputs(truth, {name: [x] for name, x in said.items()}, {}, clustered=True)
     return _topic_findings(scores, told, ranked, [graded, outputs])
 
@@ -398,7 +406,7 @@ def _topic_findings(
     ]
     leading = _leading_measure(scores)
     if leading is not None:
-        values = dict(zip(scores.systems, scores.table_of(leading).T, strict=True))
+        values = dict(zip(scores.systems, scores.value_table(leading).T, strict=True))
         # A topic decides by Student's t of independent ones.
         alone = comparison if scores.clusters is None else None
         whole.append(TopicValues(str(leading), scores.topics, values, alone, u, unit))
@@ -418,12 +426,16 @@ def _tie_range(
 ) -> tuple[str, float, float] | None:
     """The lowest and the highest mean that the order of tied documents can make, where that is
     quickly found."""
-    if measure is None or measure.definition.on is not JudgedRankings or not measure.monotone:
+    if (
+        measure is None
+        or measure.definition.statistic is not JudgedRankings
+        or not measure.monotone
+    ):
         return None
-    of = of if scores.kept is None else of.take(scores.kept)
+    of = of if scores.topic_indices is None else of.take(scores.topic_indices)
     worst, best = (
         Summary("mean").value(
-            measure.apply(of.rearranged(best_first=best_first)), None, scores.importance
+            measure.apply(of.reorder_ties(best_first=best_first)), None, scores.importance
         )
         for best_first in (False, True)
     )
@@ -442,7 +454,7 @@ def _collect_findings(
     by what it has of that, and of what was computed; by the rows that are ``seen``, where these
     are not all."""
     (estimates, comparison, slices), settings = told, sample.settings
-    looked_at = "" if seen is None else seen.number
+    looked_at = "" if seen is None else seen.sample_note
     families = TASKS[sample.problem.task]
 
     def subject(system: str) -> Subject:
@@ -451,7 +463,7 @@ def _collect_findings(
         def estimate(name: str) -> Estimate:
             return known.get(name) or sample.estimate(system, parse(name, families))
 
-        readings = cache(lambda name: sample.reading(system, parse(name, families)))
+        readings = cache(lambda name: sample.point_estimate(system, parse(name, families)))
 
         def at_level(name: str, level: float) -> IntervalNumber:
             reading = readings(name)
@@ -477,10 +489,10 @@ def _collect_findings(
 
         return replace(
             subject(system),
-            has=known,
+            data=known,
             output=output,
             measures=tuple(m.plain for m in own),
-            called={str(m.plain): str(m) for m in own},
+            display_names={str(m.plain): str(m) for m in own},
             estimate=cache(estimate),
             at_level=None,
         )
@@ -492,7 +504,7 @@ def _collect_findings(
         for output, known in of.items()
     ]
     whole = Subject(None, settings.level, (ComparisonResults(comparison, slices),))
-    return findings.find_all([replace(subjects[0], name=None, has=data), *subjects, whole])
+    return findings.find_all([replace(subjects[0], name=None, data=data), *subjects, whole])
 
 
 def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluence, ...]:
@@ -504,13 +516,13 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
     s = sample.rows[system]
     if s.order is not None or s.clusters is not None or _is_sorted(s):
         return ()
-    some = s if s.number <= MOST_NEIGHBOURS else s.taken(np.arange(MOST_NEIGHBOURS))
+    some = s if s.n_rows <= MOST_NEIGHBOURS else s.take_rows(np.arange(MOST_NEIGHBOURS))
     for measure in sample.measures:
-        reading = some.reading(measure)
+        reading = some.point_estimate(measure)
         if reading.influence is not None and math.isfinite(reading.value):
             return (
                 UnorderedInfluence(
-                    str(measure), partial(_finite_influence, reading, some.number), s.number
+                    str(measure), partial(_finite_influence, reading, some.number), s.n_rows
                 ),
             )
     return ()
@@ -521,13 +533,13 @@ def _finite_influence(reading: PointEstimate, rows: int) -> FloatArray | None:
     found = None if reading.influence is None else reading.influence()
     if found is None or len(found.column) != rows:
         return None
-    moved = found.moved
+    moved = found.influence_values
     return moved if np.isfinite(moved).all() else None
 
 
 def _is_sorted(s: Any) -> bool:
     """Whether rows stand in the order of a column, or those of equal value one after the other."""
-    columns = [s.known()[0], *(getattr(s, name, None) for name in ("predicted", "score"))]
+    columns = [s.shared_inputs()[0], *(getattr(s, name, None) for name in ("predicted", "score"))]
     for column in columns:
         if column is None or np.ndim(column) != 1 or len(column) < 2:
             continue

@@ -27,18 +27,18 @@ class FoldValues:
     ``pooled`` are the values of all rows together, and ``notes`` say what was left out.
     """
 
-    read: ExternalValues
+    values: ExternalValues
     better: Mapping[str, bool]
-    pooled: Mapping[tuple[str, str], float]
+    pooled_values: Mapping[tuple[str, str], float]
     notes: tuple[str, ...]
     design: str
     sizes: tuple[float, float]
     settings: Settings
     measures: Sequence[Measure]
-    by: Callable[..., Comparison]
+    comparison_function: Callable[..., Comparison]
 
     @classmethod
-    def of(
+    def from_values(
         cls,
         read: ExternalValues,
         directed: Sequence[Measure],
@@ -60,7 +60,7 @@ class FoldValues:
                 better[name] = higher
         return cls(read, better, pooled, tuple(notes), **others)
 
-    def compared(self, **asked: Any) -> Comparison:
+    def compare(self, **asked: Any) -> Comparison:
         """Systems compared over the folds, by ``compare_splits``.
 
         Raises
@@ -80,7 +80,7 @@ class FoldValues:
             raise InputError(f"primary: {primary!r} is no measure compared")
         order = sorted(self.better, key=lambda name: name != primary)
         own = replace(self, better={name: self.better[name] for name in order})
-        return self.by(own, **{"level": self.settings.level, **given})
+        return self.comparison_function(own, **{"level": self.settings.level, **given})
 
-    def to_keep(self) -> None:
+    def to_stored_predictions(self) -> None:
         """Later systems would have other folds."""

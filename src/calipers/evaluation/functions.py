@@ -65,10 +65,10 @@ FROM_VALUES = Function(
         ),
         Argument("unit", default="topics", description="What the units are called."),
         *(OPTIONS["primary"], BASELINE, OPTIONS["compare"]),
-        *(OPTIONS[name] for name in ("interval", "level", "resamples", "seed")),
+        *(OPTIONS[name] for name in ("interval", "level", "n_resamples", "seed")),
     ),
     positional=("values",),
-    needed=("values",),
+    required=("values",),
 )
 
 MERGE_STATES = Function(
@@ -89,8 +89,8 @@ MERGE_STATES = Function(
         *(OPTIONS[name] for name in ("curves", "interval", "level", "memory")),
     ),
     positional=("states",),
-    needed=("states",),
-    more={"memory": "It bounds the tables of scores."},
+    required=("states",),
+    extra_help={"memory": "It bounds the tables of scores."},
 )
 
 #: All of them.

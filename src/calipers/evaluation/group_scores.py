@@ -58,14 +58,16 @@ def score_groups(
 ) -> TopicScores:
     """The values of each group, and those of a system that tells no row from another."""
     statistics: dict[str, Statistics] = {n: {JudgedRankings: of} for n, of in systems.items()}
-    made = TopicScores.of(
+    made = TopicScores.from_systems(
         groups, statistics, chosen, settings, zero=zero, unit="groups", common=common
     )
-    same: dict[str, Statistics] = {"": {JudgedRankings: next(iter(systems.values())).unordered()}}
+    same: dict[str, Statistics] = {"": {JudgedRankings: next(iter(systems.values())).tie_all()}}
     known = [j for j, m in enumerate(chosen) if has_tie_formula(m)]
     constant = np.full((len(groups), len(chosen)), np.nan)
     if known:
-        own = TopicScores.of(groups, same, [chosen[j] for j in known], settings, zero=zero)
+        own = TopicScores.from_systems(
+            groups, same, [chosen[j] for j in known], settings, zero=zero
+        )
         constant[:, known] = own.values[""]
     return replace(made, constant=constant)
 
@@ -91,7 +93,7 @@ def make_curves(
     scores."""
     if measure is None:
         return ()
-    of = source.of_curves(zero=zero)
+    of = source.curve_options(zero=zero)
     return CutoffCurves(**of, measure=measure, systems=source.systems, values=values)
 
 
@@ -111,16 +113,19 @@ class MissingCounts(Mergeable):
 
     rows: int
     lost: int
-    by: Mapping[str, int]
+    counts_by_system: Mapping[str, int]
 
     def __add__(self, other: MissingCounts) -> MissingCounts:
-        by = {name: number + other.by[name] for name, number in self.by.items()}
+        by = {
+            name: number + other.counts_by_system[name]
+            for name, number in self.counts_by_system.items()
+        }
         return MissingCounts(self.rows + other.rows, self.lost + other.lost, by)
 
     @property
     def notes(self) -> list[str]:
         """What is said of that."""
-        return [drop_incomplete(self.lost, self.rows, self.by)] if self.lost else []
+        return [drop_incomplete(self.lost, self.rows, self.counts_by_system)] if self.lost else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +142,7 @@ class _GroupScores(Mergeable):
     #: How many documents are relevant in each.
     relevant: FloatArray
     #: What else is known of each: its weight, and what it is cut by.
-    beside: RowTable
+    auxiliary_table: RowTable
     missing: MissingCounts
 
     def __add__(self, other: _GroupScores) -> _GroupScores:
@@ -162,7 +167,7 @@ class _GroupScores(Mergeable):
             weights,
             np.vstack([self.constant, other.constant]),
             np.concatenate([self.relevant, other.relevant]),
-            self.beside + other.beside,
+            self.auxiliary_table + other.auxiliary_table,
             missing,
         )
 
@@ -221,28 +226,32 @@ class _MeasureGroups:
     measures: tuple[Measure, ...]
     settings: Settings
     rel: int
-    drop: bool
-    zero: bool
+    drops_undefined: bool
+    zero_undefined: bool
 
     def __call__(self, batch: Batch) -> _GroupScores:
         """Of a batch."""
         try:
-            return self._measured(batch)
+            return self._measure_groups(batch)
         except InputError as error:
             raise batch.told(error) from None
 
-    def _measured(self, batch: Batch) -> _GroupScores:
+    def _measure_groups(self, batch: Batch) -> _GroupScores:
         named, missing = self._complete(batch)
         if missing.lost == batch.rows:
             none = np.zeros(0)
-            return _GroupScores((), {}, {}, {}, none, none, RowTable.of({"group": []}), missing)
+            return _GroupScores(
+                (), {}, {}, {}, none, none, RowTable.from_columns({"group": []}), missing
+            )
         score = named["score"]
         rows = RankingRows.read(named["group"], named["truth"])
         ranked = {}
         for name, column in (score if isinstance(score, dict) else {UNNAMED: score}).items():
             own = to_numbers(column, column_name("score", name)).astype(np.float64)
             ranked[name] = JudgedRankings(**rows.arrays(own), averaged=True)
-        made = score_groups(rows.groups, ranked, list(self.measures), self.settings, zero=self.zero)
+        made = score_groups(
+            rows.groups, ranked, list(self.measures), self.settings, zero=self.zero_undefined
+        )
         assert made.constant is not None
         reasons = {
             name: tuple({why: np.array(of) for why, of in one.items()} for one in by)
@@ -263,7 +272,7 @@ class _MeasureGroups:
         }
         of_groups = {key: rows.of_groups(column, what) for key, (column, what) in beside.items()}
         relevant = next(iter(ranked.values())).relevant(self.rel).astype(np.float64)
-        known = RowTable.of({"group": rows.groups, **of_groups})
+        known = RowTable.from_columns({"group": rows.groups, **of_groups})
         return _GroupScores(
             made.topics, made.values, reasons, made.weights, made.constant, relevant, known, missing
         )
@@ -283,7 +292,7 @@ class _MeasureGroups:
                 for cost, by in self.costs.items()
             },
         }
-        if not self.drop:
+        if not self.drops_undefined:
             return named, MissingCounts(batch.rows, 0, {})
         lost, by = incomplete_rows(named)
         assert lost is not None
@@ -328,21 +337,21 @@ def rank_distributed(
         score,
         {what: one[what][UNNAMED] for what in _KNOWN if one[what]},
         costs.columns,
-        tuple(columns.of_slices),
+        tuple(columns.slice_columns),
         (*measures, *(() if at is None else measures_by_rank(at))),
         settings,
         rel,
         options.missing == "drop",
         zero,
     )
-    rows = columns.stream.whole(group)
+    rows = columns.stream.group_batches(group)
     found = rows.reduce(work, columns.names)
-    lost, table = found.missing.notes, found.beside.table.take(found.order)
+    lost, table = found.missing.notes, found.auxiliary_table.table.take(found.order)
     known = {what: table[what] for what in work.known}
     source = found.scores(measures, settings).with_columns(
         known_of_groups(table["group"].to_pylist(), known)
     )
-    kept = np.arange(len(found.groups)) if source.kept is None else source.kept
+    kept = np.arange(len(found.groups)) if source.topic_indices is None else source.topic_indices
     parts = {
         name: {part: table[f"slice {column}"].take(kept) for part, column in of.items()}
         for name, of in columns.slices.items()
@@ -380,7 +389,7 @@ def _columns(
     said = {what: named[what] for what in ("group", "score", *_KNOWN)}
     said |= {cost_column_name(cost): by for cost, by in costs.columns.items()}
     others = {"id": options.id, "slices": named["slices"]}
-    columns = StreamColumns.of(
+    columns = StreamColumns.from_arguments(
         data, {"truth": named["truth"], **said}, others, replace(options, cost=None)
     )
     if not isinstance(columns.truth, str):
@@ -405,7 +414,7 @@ def _rank_values(found: _GroupScores, number: int, system: str | None) -> FloatA
 def _single_columns(columns: StreamColumns, kind: str) -> dict[str, str]:
     """The column of each system, of which there is one."""
     found = {}
-    for name, column in columns.said.get(kind, {}).items():
+    for name, column in columns.output_columns.get(kind, {}).items():
         if not isinstance(column, str):
             raise InputError(f"{column_name(kind, name)}: has several columns, expected one")
         found[name] = column

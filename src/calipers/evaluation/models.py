@@ -94,7 +94,7 @@ class ModelOutputs(NamedTuple):
     predicted: Any
     score: Any
     probability: Any
-    known: tuple[str, ...] = ()
+    known_labels: tuple[str, ...] = ()
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -105,12 +105,12 @@ class ModelOutputs(NamedTuple):
         """The classes, where models know some that no row has and that are needed to tell what the
         problem is; else None."""
         if positive is not None:
-            needed = len(self.known) == 2 > len(truth.labels)
+            needed = len(self.known_labels) == 2 > len(truth.labels)
         else:
-            needed = len(self.known) > 2 >= len(truth.labels)
-        there = label_index(self.known)
+            needed = len(self.known_labels) > 2 >= len(truth.labels)
+        there = label_index(self.known_labels)
         all_known = all(find_label(there, name) is not None for name in truth.names)
-        return self.known if needed and all_known else None
+        return self.known_labels if needed and all_known else None
 
 
 def predict_classes(

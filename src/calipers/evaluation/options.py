@@ -46,7 +46,7 @@ class Options:
         as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
         Confidence level of the intervals.
-    resamples : int, default=2000
+    n_resamples : int, default=2000
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator.
@@ -85,7 +85,7 @@ class Options:
     compare: bool = True
     interval: str | Sequence[str] = "auto"
     level: float = 0.95
-    resamples: int = 2000
+    n_resamples: int = 2000
     seed: int = 0
     slice_bins: Any = None
     missing: str = "error"
@@ -97,7 +97,7 @@ class Options:
     curves: bool = True
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> Options:
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> Options:
         """Those among the arguments of a verb, of which inference is checked before any data."""
         known = {field.name for field in fields(cls)}
         made = cls(**{name: value for name, value in arguments.items() if name in known})
@@ -107,15 +107,15 @@ class Options:
     @cached_property
     def settings(self) -> Settings:
         """How uncertainty is estimated, checked."""
-        return make_settings(self.interval, self.level, self.resamples, self.seed)
+        return make_settings(self.interval, self.level, self.n_resamples, self.seed)
 
 
 def make_settings(
-    interval: str | Sequence[str], level: float, resamples: int, seed: int
+    interval: str | Sequence[str], level: float, n_resamples: int, seed: int
 ) -> Settings:
     """Checked options of inference."""
     try:
-        settings = Settings.parsed(interval, level=level, resamples=resamples, seed=seed)
+        settings = Settings.parse(interval, level=level, n_resamples=n_resamples, seed=seed)
     except ValueError as error:
         odd = str(error)
         hint = did_you_mean(odd, (*INTERVALS, *METHODS))
@@ -125,25 +125,25 @@ def make_settings(
         ) from None
     if not 0 < level < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
-    check_resamples(resamples)
+    check_resamples(n_resamples)
     if not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2**63 - 1")
     return settings
 
 
-def check_resamples(resamples: int) -> None:
+def check_resamples(n_resamples: int) -> None:
     """That the replicates are enough to say something, and that memory holds them."""
-    if resamples < 100:
-        raise InputError(f"resamples is {resamples}, expected 100 or more")
-    if resamples > MOST_RESAMPLES:
-        raise InputError(f"resamples is {resamples}, expected {MOST_RESAMPLES} or fewer")
+    if n_resamples < 100:
+        raise InputError(f"n_resamples is {n_resamples}, expected 100 or more")
+    if n_resamples > MOST_RESAMPLES:
+        raise InputError(f"n_resamples is {n_resamples}, expected {MOST_RESAMPLES} or fewer")
 
 
 def inference_provenance(settings: Settings) -> dict[str, Any]:
     """How intervals were made, as provenance records it."""
     return {
-        "interval": settings.asked,
+        "interval": settings.requested,
         "level": settings.level,
-        "resamples": settings.resamples,
+        "n_resamples": settings.n_resamples,
         "seed": settings.seed,
     }

@@ -58,14 +58,14 @@ class LazyClassTables(LazySequence[LabelTable]):
 
     def _table(self, name: str) -> LabelTable:
         sample, own = self.sample, self.sample.settings
-        few = self.kind == "class" and sample.number * len(self.names) <= MOST_RESAMPLED
+        few = self.kind == "class" and sample.n_rows * len(self.names) <= MOST_RESAMPLED
         measures = measures_of_each(sample, name, self.names)
         each = evaluate_classes(sample, name, self.names)
         settings = own if few or own.interval == "none" else replace(own, interval="analytic")
         sums = (sample.clusters or 0) * len(each.systems) * len(self.names) * len(measures)
         if not sample.rows and sums > MOST_SUMS:
             settings = replace(own, interval="none")
-        plain = each.under(settings)
+        plain = each.with_settings(settings)
         counts, found = {}, self.matrices(name)
         if found is not None:
             (tn, fp), (fn, tp) = np.moveaxis(found, 0, -1)
@@ -73,7 +73,7 @@ class LazyClassTables(LazySequence[LabelTable]):
         values: tuple[dict[str, FloatArray], ...] = ({}, {}, {})
         value, low, high = values
         for m in measures:
-            readings = (plain.reading(name, replace(m, label=label)) for label in self.names)
+            readings = (plain.point_estimate(name, replace(m, label=label)) for label in self.names)
             made = [to_estimate(reading, str(m), "") for reading in readings]
             for ends, end in zip(values, ("value", "low", "high"), strict=True):
                 ends[str(m)] = np.array([getattr(one, end) for one in made])
@@ -89,13 +89,13 @@ def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[M
     served = [
         parse(measure, family)
         for family, reads, names in OF_EACH
-        if one.serves(reads)
+        if one.supports(reads)
         for measure in names
     ]
     return [
         m
         for m in served
-        if sample.rereadable or sample.known(name, replace(m, label=next(iter(labels), None)))
+        if sample.is_rereadable or sample.is_known(name, replace(m, label=next(iter(labels), None)))
     ]
 
 
@@ -103,6 +103,8 @@ def evaluate_classes(sample: Sample, name: str, labels: Sequence[str]) -> Sample
     """The system, and those that serve as much, of which all is asked that is shown of each."""
     measures = measures_of_each(sample, name, labels)
     alike = [n for n in sample.systems if measures_of_each(sample, n, labels) == measures]
-    found = sample.also(alike, [replace(m, label=label) for label in labels for m in measures])
+    found = sample.with_measures(
+        alike, [replace(m, label=label) for label in labels for m in measures]
+    )
     assert found is not None  # as all is known where rows are gone
     return found

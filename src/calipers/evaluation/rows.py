@@ -38,9 +38,9 @@ class RowSystems(Sample):
     ids: Ids | None = ()
     cuts: Sequence[SliceDefinition] = ()
     #: How the rows were cut.
-    how: Sequence[str] = ()
+    origin_notes: Sequence[str] = ()
     #: What a row is called.
-    named: Callable[[int], str] = str
+    row_name: Callable[[int], str] = str
     _serial: list[DependenceResult] = field(default_factory=list)
 
     @property
@@ -54,31 +54,33 @@ class RowSystems(Sample):
         return self.by_name
 
     @property
-    def first(self) -> Any:
+    def first_system(self) -> Any:
         """One of the systems: what is known of rows is the same of all."""
         return next(iter(self.by_name.values()))
 
-    def reading(
+    def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate:
         """A number and how it varies, from the rows."""
         own = self.by_name[system]
-        made: PointEstimate = (own if settings is None else own.under(settings)).reading(measure)
+        made: PointEstimate = (
+            own if settings is None else own.with_settings(settings)
+        ).point_estimate(measure)
         return made
 
     def statistic(self, system: str, kind: type) -> Any:
         """A statistic of this kind of the answers of a system, as the system has it."""
         return self.problem.statistic(self.by_name[system], kind)
 
-    def known(self, system: str, measure: Measure) -> bool:
+    def is_known(self, system: str, measure: Measure) -> bool:
         """All is."""
         return True
 
-    def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> RowSystems:
+    def with_measures(self, systems: Sequence[str], measures: Sequence[Measure]) -> RowSystems:
         """Some of the systems, which answer whatever they are asked."""
         return replace(self, by_name={n: self.by_name[n] for n in systems}, measures=measures)
 
-    def under(self, settings: Settings) -> RowSystems:
+    def with_settings(self, settings: Settings) -> RowSystems:
         """The same with other intervals."""
         return replace(self, by_name={n: s.under(settings) for n, s in self.by_name.items()})
 
@@ -88,78 +90,80 @@ class RowSystems(Sample):
 
     def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
         """What an estimate has beside its interval."""
-        found: Mapping[str, Any] = self.by_name[system].beside(measure)
+        found: Mapping[str, Any] = self.by_name[system].auxiliary_values(measure)
         return found
 
     def estimates(self) -> Iterator[Estimate]:
         """All measures of all systems."""
         asked = [(name, measure) for name in self.by_name for measure in self.measures]
         for name, measure in track(asked, "measuring"):
-            reading = self.reading(name, measure)
+            reading = self.point_estimate(name, measure)
             if reading.order is not None:
                 from calipers.inference import serial
 
-                self._serial.append(serial.DependenceResult.at(name, str(measure), reading))
+                self._serial.append(
+                    serial.DependenceResult.from_estimate(name, str(measure), reading)
+                )
             yield self.estimate(name, measure, reading)
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """The first system of each pair minus the second on every measure that has a direction."""
-        under = {name: system.under(settings) for name, system in self.by_name.items()}
+        under = {name: system.with_settings(settings) for name, system in self.by_name.items()}
         for pair in pairs:
-            for measure in self.directed:
-                first, second = (under[name].reading(measure) for name in pair)
+            for measure in self.directed_measures:
+                first, second = (under[name].point_estimate(measure) for name in pair)
                 yield pair, measure, first - second
 
     # --- The rows --------------------------------------------------------------------------------
 
     @property
-    def number(self) -> int:
+    def n_rows(self) -> int:
         """How many there are."""
-        return int(self.first.number)
+        return int(self.first_system.number)
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows weigh differently."""
-        return self.first.weight is not None
+        return self.first_system.weight is not None
 
     @property
     def clusters(self) -> int | None:
         """How many clusters rows come in."""
-        of = self.first.clusters
+        of = self.first_system.clusters
         return None if of is None else of.number
 
     def conventions(self) -> dict[str, Any]:
         """What provenance says of the rows."""
-        order, clusters = self.first.order, self.clusters
+        order, clusters = self.first_system.order, self.clusters
         return {
-            "weighted": self.weighted,
+            "weighted": self.has_weights,
             **({} if clusters is None else {"clusters": clusters}),
             **({} if order is None else {"times": order.size}),
         }
 
     def row_notes(self) -> Sequence[str]:
         """What a reader has to know of clusters, of serial dependence, and of how rows are cut."""
-        clusters = self.first.clusters
+        clusters = self.first_system.clusters
         found = () if clusters is None else clusters.notes(FEW_DEGREES)
         if not self._serial:
-            return (*found, *self.how)
+            return (*found, *self.origin_notes)
         from calipers.inference import serial
 
-        return (*found, *serial.notes(self._serial), *self.how)
+        return (*found, *serial.notes(self._serial), *self.origin_notes)
 
-    def to_keep(self) -> StoredPredictions | None:
+    def to_stored_predictions(self) -> StoredPredictions | None:
         """What comparisons with later systems need."""
         return None if self.ids is None else row_predictions(self.by_name, self.ids)
 
-    def values_of(self, measure: Measure) -> FloatArray | None:
+    def unit_values(self, measure: Measure) -> FloatArray | None:
         """The value of each row and system, shape (rows, systems), where there are such and rows
         are independent and weigh alike."""
         systems = list(self.by_name.values())
         if any(s.clusters is not None or s.weight is not None for s in systems):
             return None
-        columns = [s.per_row(measure) for s in systems]
+        columns = [s.row_values(measure) for s in systems]
         if any(column is None for column in columns):
             return None
         table = np.column_stack([column for column in columns if column is not None])
@@ -186,12 +190,12 @@ class RowSystems(Sample):
 
         return replace(slices, differences=compare_within_slices(self, comparison))
 
-    def taken(self, rows: Any) -> RowSystems:
+    def take_rows(self, rows: Any) -> RowSystems:
         """The systems on some of the rows."""
         return replace(self, by_name={n: s.taken(rows) for n, s in self.by_name.items()})
 
-    def parts(self) -> Iterator[tuple[SliceDefinition, str, RowSystems]]:
+    def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, RowSystems]]:
         """Each slice."""
         for cut in self.cuts:
             for name, rows in zip(cut.names, cut.rows, strict=True):
-                yield cut, name, self.taken(rows)
+                yield cut, name, self.take_rows(rows)

@@ -65,7 +65,7 @@ class Problem:
     # --- Measures --------------------------------------------------------------------------------
 
     #: Whether somebody named the classes, so that one without rows is one of them.
-    stated: bool = False
+    is_stated: bool = False
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         """The measures that are shown where none are named."""
@@ -75,16 +75,16 @@ class Problem:
         """The measures that are asked for."""
         default = self.default_measures(systems)
         return select_measures(
-            options.measures, default, self.task, undefined=options.undefined, stated=self.stated
+            options.measures, default, self.task, undefined=options.undefined, stated=self.is_stated
         )
 
-    def prepared(
+    def prepare(
         self, systems: Mapping[str, Any], measures: Sequence[Measure]
     ) -> tuple[dict[str, Any], Sequence[str]]:
         """The systems as these measures take them, and what a reader has to know of that."""
         return dict(systems), ()
 
-    def beside(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
+    def auxiliary_measures(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
         """What a stream adds up of systems for more than the measures: nothing that is large."""
         return ()
 
@@ -163,13 +163,13 @@ class Sample(ABC):
     measures: Sequence[Measure]
     settings: Settings
     #: Whether each system has rows of its own.
-    apart: ClassVar[bool] = False
+    has_separate_rows: ClassVar[bool] = False
     #: The systems on all rows by name, where the rows are in memory.
     rows: Mapping[str, Any] | None
     #: Systems that say what is known of them without their rows.
     template: Mapping[str, Any]
     #: What a row is called.
-    named: Callable[[int], str] = str
+    row_name: Callable[[int], str] = str
     #: How the rows are cut into slices.
     cuts: Sequence[SliceDefinition]
 
@@ -179,7 +179,7 @@ class Sample(ABC):
         return tuple(self.template)
 
     @property
-    def directed(self) -> tuple[Measure, ...]:
+    def directed_measures(self) -> tuple[Measure, ...]:
         """The measures of which one value can be better than another, and vary in a known way."""
         known = ((m, m.definition) for m in self.measures)
         return tuple(m for m, d in known if d.higher_is_better is not None and d.interval != "none")
@@ -187,7 +187,7 @@ class Sample(ABC):
     # --- A number, and how it varies -------------------------------------------------------------
 
     @abstractmethod
-    def reading(
+    def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate:
         """A number and how it varies, whether or not it was asked for."""
@@ -197,16 +197,16 @@ class Sample(ABC):
         """A statistic of this kind of the answers of a system; None where there is none."""
 
     @abstractmethod
-    def known(self, system: str, measure: Measure) -> bool:
+    def is_known(self, system: str, measure: Measure) -> bool:
         """Whether a number is known without another look at the rows."""
 
     @abstractmethod
-    def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> Sample | None:
+    def with_measures(self, systems: Sequence[str], measures: Sequence[Measure]) -> Sample | None:
         """Some of the systems, of which other measures are asked; None where rows are gone that
         this takes."""
 
     @abstractmethod
-    def under(self, settings: Settings) -> Sample:
+    def with_settings(self, settings: Settings) -> Sample:
         """The same with other intervals."""
 
     @abstractmethod
@@ -221,7 +221,7 @@ class Sample(ABC):
         self, system: str, measure: Measure, reading: PointEstimate | None = None
     ) -> Estimate:
         """One measure of one system."""
-        made = reading or self.reading(system, measure)
+        made = reading or self.point_estimate(system, measure)
         default = self.constant(system, measure)
         beside = self.auxiliary(system, measure, made)
         return to_estimate(made, str(measure), system, default, **beside)
@@ -240,12 +240,12 @@ class Sample(ABC):
 
     @property
     @abstractmethod
-    def number(self) -> int:
+    def n_rows(self) -> int:
         """How many there are."""
 
     @property
     @abstractmethod
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether rows weigh differently."""
 
     @property
@@ -255,7 +255,7 @@ class Sample(ABC):
         knows."""
 
     @property
-    def rereadable(self) -> bool:
+    def is_rereadable(self) -> bool:
         """Whether the rows can be looked at again."""
         return True
 
@@ -272,20 +272,20 @@ class Sample(ABC):
         """What a reader of an evaluation has to know of the rows."""
         return ()
 
-    def values_of(self, measure: Measure) -> FloatArray | None:
+    def unit_values(self, measure: Measure) -> FloatArray | None:
         """The value of each row and system, shape (rows, systems), where there are such and rows
         are independent and weigh alike."""
         return None
 
-    def importance_of(self, measure: Measure) -> FloatArray | None:
+    def unit_weights(self, measure: Measure) -> FloatArray | None:
         """What each of such values counts for; None as rows that have some count once."""
         return None
 
-    def dealt(self, measure: Measure, settings: Settings) -> FloatArray | None:
+    def permutation_values(self, measure: Measure, settings: Settings) -> FloatArray | None:
         """None, as rows are too many to be dealt out anew."""
         return None
 
-    def to_keep(self) -> StoredPredictions | None:
+    def to_stored_predictions(self) -> StoredPredictions | None:
         """What comparisons with later systems need; None where the rows are gone."""
         return None
 
@@ -302,7 +302,7 @@ class Sample(ABC):
         each; None where nothing is cut."""
 
     @abstractmethod
-    def parts(self) -> Iterator[tuple[SliceDefinition, str, Sample]]:
+    def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, Sample]]:
         """Each slice that holds rows: how rows are cut, its name, and the systems on its rows."""
 
     def slice_notes(self, slices: Slices | None, comparison: Comparison | None) -> Sequence[str]:

@@ -32,7 +32,7 @@ def curves_of_sums(
     cannot be looked at again, there are the curves of tables that are there."""
     weights = [float("nan")] * len(labels) if shares is None else map(float, shares)
     often = dict(zip(labels, weights, strict=True))
-    drawn, again, systems = most_frequent(often), sample.rereadable, sample.template.items()
+    drawn, again, systems = most_frequent(often), sample.is_rereadable, sample.template.items()
     having = [name for name, one in systems if one.score is not None]
     pairs = [
         (name, label)
@@ -43,7 +43,7 @@ def curves_of_sums(
     of_labels = (
         _LabelOnlySystem(sample, name, drawn) for name, one in systems if one.score is None
     )
-    bare = [one for one in of_labels if again or sample.known(one.name, roc_rates(labels[0])[0])]
+    bare = [one for one in of_labels if again or sample.is_known(one.name, roc_rates(labels[0])[0])]
     if not (pairs or bare):
         return ()
     series = {series_name(label): share for label, share in often.items()}
@@ -86,16 +86,16 @@ def _score_data(
     for name in dict.fromkeys(lacking):
         if None in often or len(often) > MOST_CLASSES:
             area = parse("AUC", "scores")
-            other = sample.also([name], [replace(area, label=label) for label in drawn])
+            other = sample.with_measures([name], [replace(area, label=label) for label in drawn])
         else:  # which tables of the classes take as well
             other = evaluate_classes(sample, name, [label for label in often if label is not None])
         tables |= {(name, label): other.table(name, label) for label in drawn}
-    weighted = sample.weighted or sample.clusters is not None
+    weighted = sample.has_weights or sample.clusters is not None
     # Rows that weigh differently or come in clusters cannot be drawn from a table.
     settings = replace(sample.settings, interval="none") if weighted else sample.settings
 
     def made(name: str, label: str | None) -> ScoreData:
-        like = sample.template[name].asked(replace(parse("AUC", "scores"), label=label))[0]
+        like = sample.template[name].delegate(replace(parse("AUC", "scores"), label=label))[0]
         table: ScoreTable | None = tables.get((name, label))
         few = table is not None and len(table.scores) <= MOST_DRAWN and not table.shift
 
@@ -134,10 +134,10 @@ class _LabelOnlySystem:
         found: Settings = self.sample.settings
         return found
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """A rate, which follows from the counts of rows that come by themselves, and takes passes
         of its own else."""
         rates = [rate for label in self.labels for rate in roc_rates(label)]
-        sample = self.sample.also([self.name], rates)
-        made: PointEstimate = sample.reading(self.name, measure)
+        sample = self.sample.with_measures([self.name], rates)
+        made: PointEstimate = sample.point_estimate(self.name, measure)
         return made

@@ -45,7 +45,7 @@ _APART = 0x9E3779B97F4A7C15
 class SeparateSystems(RowSystems):
     """Systems on rows of their own."""
 
-    apart: ClassVar[bool] = True
+    has_separate_rows: ClassVar[bool] = True
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -57,20 +57,20 @@ class SeparateSystems(RowSystems):
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """The first system of each pair minus the second, as independent samples."""
         under = {
-            name: system.under(replace(settings, seed=(settings.seed + k * _APART) % 2**63))
+            name: system.with_settings(replace(settings, seed=(settings.seed + k * _APART) % 2**63))
             for k, (name, system) in enumerate(self.by_name.items())
         }
-        names, sizes = list(under), [system.number for system in under.values()]
+        names, sizes = list(under), [system.n_rows for system in under.values()]
         for pair in pairs:
             places = names.index(pair[0]), names.index(pair[1])
-            for measure in self.directed:
-                first, second = (under[name].reading(measure) for name in pair)
+            for measure in self.directed_measures:
+                first, second = (under[name].point_estimate(measure) for name in pair)
                 yield pair, measure, independent_difference(first, second, sizes, places)
 
-    def values_of(self, measure: Measure) -> None:
+    def unit_values(self, measure: Measure) -> None:
         """Systems have no rows in common."""
 
-    def to_keep(self) -> StoredPredictions | None:
+    def to_stored_predictions(self) -> StoredPredictions | None:
         """The counts of each, where rows weigh one each."""
         systems = list(self.by_name.values())
         if any(s.weight is not None or s.clusters is not None for s in systems):
@@ -90,7 +90,7 @@ def split(systems: Mapping[str, S], of: SystemIndex, repeats: RowRepeats) -> dic
     [whole] = systems.values()
     codes = repeats(of.codes)
     return {
-        name: replace(whole.taken(np.flatnonzero(codes == code)), name=name)
+        name: replace(whole.take_rows(np.flatnonzero(codes == code)), name=name)
         for code, name in enumerate(of.names)
     }
 
@@ -110,19 +110,20 @@ def add_baseline_matrix(
     systems: Mapping[str, Any], baseline: Baseline, task: str
 ) -> tuple[dict[str, Any], str | None]:
     """The systems, with that of another day if the baseline is such; and the baseline's name."""
-    found = StoredSystem.of(baseline, tuple(systems), task)
+    found = StoredSystem.from_baseline(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
-    if not is_of_matrices(found.kept):
+    if not is_of_matrices(found.stored):
         raise FileError(
-            f"{found.where}: keeps rows, and here is a confusion matrix, which has none; evaluate "
+            f"{found.location}: keeps rows, and here is a confusion matrix, which has none; "
+            "evaluate "
             "the rows of both, or the matrices"
         )
     like = next(iter(systems.values()))
     return {
         **systems,
-        found.name: restore_system(found.name, found.said, found.kept, like),
+        found.name: restore_system(found.name, found.outputs, found.stored, like),
     }, found.name
 
 
@@ -139,7 +140,7 @@ def restore_system(name: str, said: Mapping[str, Any], kept: StoredPredictions, 
     order = [list(map(str, then)).index(one) for one in now]
     cells = counts[np.ix_(order, order)].ravel().astype(np.int64)
     truth, predicted = np.divmod(np.repeat(np.arange(k * k), cells), k)
-    return like.of_answers(name, truth, predicted)
+    return like.from_predictions(name, truth, predicted)
 
 
 def restore_systems(

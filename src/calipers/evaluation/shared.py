@@ -57,14 +57,14 @@ class ComparisonSource(Protocol):
         """Of each pair the first system minus the second, for every measure that has a direction.
         The pairs come in their order."""
 
-    def values_of(self, measure: Measure) -> FloatArray | None:
+    def unit_values(self, measure: Measure) -> FloatArray | None:
         """The value of each unit and system, shape (units, systems); None where there are none, or
         where units are not independent."""
 
-    def importance_of(self, measure: Measure) -> FloatArray | None:
+    def unit_weights(self, measure: Measure) -> FloatArray | None:
         """What each unit of such values counts for in a mean; None where all count once."""
 
-    def dealt(self, measure: Measure, settings: Settings) -> FloatArray | None:
+    def permutation_values(self, measure: Measure, settings: Settings) -> FloatArray | None:
         """Values of units, shape (units, systems), that are as good as exchanged where systems do
         not differ: their means are those of the systems. None where they are too many."""
 
@@ -193,7 +193,9 @@ def is_order_assumed(measure: Measure, names: Sequence[str]) -> bool:
     Of two classes the order is without effect, and names that are numbers in ascending order
     have one of their own.
     """
-    depends = measure.ordered is not None and measure.ordered(None, measure.parameters)
+    depends = measure.depends_on_class_order is not None and measure.depends_on_class_order(
+        None, measure.parameters
+    )
     if not depends or len(names) < 3 or list(names) != sorted(names):
         return False
     try:

@@ -63,8 +63,8 @@ class ComplementReplicates:
 
     cells: MultinomialCells
     labels: tuple[str, ...]
-    part: npt.NDArray[np.integer[Any]]
-    parts: int
+    subset_index: npt.NDArray[np.integer[Any]]
+    n_subsets: int
     settings: Settings
 
     def replicates(
@@ -74,33 +74,33 @@ class ComplementReplicates:
         found: dict[tuple[Any, int], list[FloatArray]] = {
             (measure, part): [] for part in which for measure in measures
         }
-        for times in self.drawn():
+        for times in self.draw_weights():
             matrices = self.matrices(times)
             for (measure, part), values in found.items():
                 values.append(measure.apply(matrices[part]))
         return {asked: np.concatenate(values) for asked, values in found.items()}
 
-    def drawn(self) -> Iterator[FloatArray]:
+    def draw_weights(self) -> Iterator[FloatArray]:
         """What each row weighs in the replicates, some (b, rows) at a time."""
         k = len(self.labels)
-        near = NEAR // max(len(self.part), 4 * k)
-        step = max(1, min(near, _AT_ONCE // (self.parts * k)))
-        for begin in range(0, self.settings.resamples, step):
-            end = min(begin + step, self.settings.resamples)
+        near = NEAR // max(len(self.subset_index), 4 * k)
+        step = max(1, min(near, _AT_ONCE // (self.n_subsets * k)))
+        for begin in range(0, self.settings.n_resamples, step):
+            end = min(begin + step, self.settings.n_resamples)
             yield np.stack([self.cells.times(self.settings, at) for at in range(begin, end)])
 
     def matrices(self, times: FloatArray) -> list[ConfusionReplicates]:
         """The matrices of the rest of each part, of rows that weigh so much."""
         k = len(self.labels)
         truth, predicted = np.divmod(self.cells.flat, k)
-        places = self.part * np.int64(k)
-        sums = margins(times, places + truth, places + predicted, self.parts * k)
-        apart = [np.moveaxis(of.reshape(len(times), self.parts, k), 1, 0) for of in sums]
+        places = self.subset_index * np.int64(k)
+        sums = margins(times, places + truth, places + predicted, self.n_subsets * k)
+        apart = [np.moveaxis(of.reshape(len(times), self.n_subsets, k), 1, 0) for of in sums]
         rest = zip(*(leave_one_out_sums(list(of)) for of in apart), strict=True)
         filled = cache(lambda: self.matrices((times > 0).astype(np.float64)))
-        return [self._rest(which, of, times, filled) for which, of in enumerate(rest)]
+        return [self._complement(which, of, times, filled) for which, of in enumerate(rest)]
 
-    def _rest(
+    def _complement(
         self,
         which: int,
         sums: tuple[FloatArray, FloatArray, FloatArray],
@@ -108,14 +108,14 @@ class ComplementReplicates:
         filled: Callable[[], list[ConfusionReplicates]],
     ) -> ConfusionReplicates:
         def whole() -> ConfusionMatrix:
-            rows = self.part != which
+            rows = self.subset_index != which
             place, inverse = np.unique(self.cells.flat[rows], return_inverse=True)
             sums = [np.bincount(inverse, some, len(place)) for some in times[:, rows]]
             held = np.stack(sums).astype(np.float64)
             return SparseConfusionMatrix(held, held, place, self.labels)
 
         made = ConfusionReplicates(sums, self.labels, whole, lambda: filled()[which])
-        return made.as_whole() if self.cells.weight is None else made
+        return made.mark_whole_counts() if self.cells.weight is None else made
 
 
 #: Statistics of more numbers than these, of all parts together, are not kept to be added up.
@@ -126,8 +126,8 @@ T = TypeVar("T")
 
 def score_problem(system: SystemOutput, measure: Measure) -> BinaryOutput | None:
     """The problem of two classes whose table of scores a measure is a formula over."""
-    found: BinaryOutput | None = system.problem_of(measure)
-    return found if measure.definition.on is ScoreTable else None
+    found: BinaryOutput | None = system.binary_problem(measure)
+    return found if measure.definition.statistic is ScoreTable else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class Subsets:
     questions: int = 1
 
     @property
-    def dealt(self) -> int:
+    def n_permutations(self) -> int:
         """How often rows are dealt anew: so often that the smallest p-value can decide."""
         return n_for_adjusted_p(self.questions, self.system.settings)
 
@@ -151,8 +151,8 @@ class Subsets:
         """All rows, to be dealt anew; None of measures that take several statistics."""
 
         def made() -> PermutationPool | None:
-            system, own = self.system.asked(measure)
-            sample = system.over(own)
+            system, own = self.system.delegate(measure)
+            sample = system.sample_for(own)
             return cached(
                 self, ("deck of", id(sample)), lambda: (sample, decks.permutation_pool(sample))
             )[1]
@@ -163,53 +163,53 @@ class Subsets:
         return len(self.cut.names)
 
     @cached_property
-    def _parts(self) -> list[SystemOutput | None]:
-        return [self.system.taken(rows) for rows in self.cut.rows]
+    def _systems(self) -> list[SystemOutput | None]:
+        return [self.system.take_rows(rows) for rows in self.cut.rows]
 
     @property
-    def counted(self) -> tuple[Measure, ...]:
+    def count_measures(self) -> tuple[Measure, ...]:
         """The measures of counts."""
-        return tuple(m for m in self.measures if m.definition.on is ConfusionMatrix)
+        return tuple(m for m in self.measures if m.definition.statistic is ConfusionMatrix)
 
-    def part(self, part: int) -> SystemOutput:
+    def subset(self, part: int) -> SystemOutput:
         """The system on the rows of a part."""
-        found = self._parts[part]
+        found = self._systems[part]
         assert found is not None
         return found
 
     def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """The result on a part."""
-        return estimate_measure(self.part(part), measure, reading)
+        return estimate_measure(self.subset(part), measure, reading)
 
     def forget(self, part: int) -> None:
         """Give back the memory of a part, what it has drawn above all."""
-        self._parts[part] = None
+        self._systems[part] = None
 
-    def rest(self, part: int) -> Complement | None:
+    def complement(self, part: int) -> Complement | None:
         """The rows outside of a part; None where there are none."""
         return Complement(self, part) if len(self) > 1 else None
 
-    def others(self, measure: Measure) -> list[Any] | None:
+    def complement_statistics(self, measure: Measure) -> list[Any] | None:
         """Of each part the statistic of all others; None where it does not come by adding up."""
-        return cached(self, ("others", measure), lambda: self._others(measure))
+        return cached(self, ("others", measure), lambda: self._complement_statistics(measure))
 
-    def _others(self, measure: Measure) -> list[Any] | None:
+    def _complement_statistics(self, measure: Measure) -> list[Any] | None:
         if score_problem(self.system, measure) is not None:
             return None
-        found = self._own(measure)
+        found = self._subset_statistics(measure)
         return None if found is None else leave_one_out_sums(found)
 
-    def _own(self, measure: Measure) -> list[Any] | None:
+    def _subset_statistics(self, measure: Measure) -> list[Any] | None:
         return cached(self, ("own", measure), lambda: self._statistics(measure))
 
     def _statistics(self, measure: Measure) -> list[Any] | None:
-        first = self.part(0).statistic(measure)
+        first = self.subset(0).statistic(measure)
         if first is None or isinstance(first, ScoreTable):
             return None
         numbers = sum(np.size(value) for value in vars(first).values())
         if numbers * len(self) > MOST_NUMBERS:
             return None
-        found = [first, *(self.part(k).statistic(measure) for k in range(1, len(self)))]
+        found = [first, *(self.subset(k).statistic(measure) for k in range(1, len(self)))]
         return None if isinstance(first, Moments) and self._has_gaps(found) else found
 
     def _has_gaps(self, found: list[Any]) -> bool:
@@ -218,7 +218,7 @@ class Subsets:
         rows = len(self.cut.codes) if weight is None else np.count_nonzero(weight > 0)
         return bool(sum(of.rows for of in found) != rows)
 
-    def adds_up(self, measure: Measure, rest: ConfusionMatrix) -> bool:
+    def is_additive(self, measure: Measure, rest: ConfusionMatrix) -> bool:
         """Whether rows of all parts can be drawn at once for a measure of the rest: a part is then
         of more rows at one time than at another, which must not matter where each row counts 1."""
         if self.system.weight is not None or self.system.clusters is not None:
@@ -231,11 +231,11 @@ class Subsets:
         those of the rest of every part at once."""
         found = cached(self, ("drawn", settings), dict)
         if (measure, part) not in found:
-            counts: Any = self.system.over(measure)
+            counts: Any = self.system.sample_for(measure)
             others = ComplementReplicates(
                 counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings
             )
-            todo = dict.fromkeys((measure, *self.counted))
+            todo = dict.fromkeys((measure, *self.count_measures))
             # Of two parts only one rest is asked for: the other's is minus that.
             which = range(len(self)) if len(self) > 2 else [part]
             found.update(others.replicates([m for m in todo if (m, part) not in found], which))
@@ -244,8 +244,12 @@ class Subsets:
 
     def statistic(self, part: int, measure: Measure) -> Statistic | None:
         """What the measure is a formula over, of the rows of a part."""
-        own = None if self.others(measure) is None else self._own(measure)
-        return self.part(part).statistic(measure) if own is None else own[part]
+        own = (
+            None
+            if self.complement_statistics(measure) is None
+            else self._subset_statistics(measure)
+        )
+        return self.subset(part).statistic(measure) if own is None else own[part]
 
     def table_without(self, part: int, measure: Measure) -> ScoreTable | None:
         """The table of scores of the rest, where the measure is a formula over one."""
@@ -255,15 +259,15 @@ class Subsets:
         rows = cached(
             self,
             ("rows", id(whole)),
-            lambda: SubsetScores.of(
-                whole.scored.order,
+            lambda: SubsetScores.from_rows(
+                whole.score_rows.order,
                 whole.table.scores,
                 whole.labels.positive,
                 whole.weight,
                 self.cut.small,
             ),
         )
-        return ScoreTable.without(rows, part)
+        return ScoreTable.leave_out_parts(rows, part)
 
     def line_without(self, part: int, measure: Measure) -> RecalibrationFit | None:
         """The recalibration of the rest that a measure is a coefficient of; None of other measures,
@@ -275,10 +279,12 @@ class Subsets:
             return None
         delta, both = measure.parameters["delta"], measure.parameters.get("slope") != "one"
         sums = cached(self, ("sums", id(whole), delta), lambda: self._sums(whole, delta))
-        mixed = cached(self, ("mixed", id(whole), delta), lambda: self._mixed(measure, delta))
+        mixed = cached(
+            self, ("mixed", id(whole), delta), lambda: self._unseparated_subsets(measure, delta)
+        )
         if sums is None or not any(other != part for other in mixed):
             return None
-        levels = ProbabilityLevels.of(whole.table).clipped(delta)
+        levels = ProbabilityLevels.from_table(whole.table).clip(delta)
         return sums[part].fit(levels.line if both else (levels.offset, 1.0), both=both)
 
     def _sums(self, whole: BinaryOutput, delta: float) -> list[LogitSums] | None:
@@ -286,20 +292,20 @@ class Subsets:
         p = np.clip(whole.probability, delta, 1 - delta)
         with np.errstate(divide="ignore"):
             logit = np.log(p) - np.log1p(-p)
-        made = LogitSums.of_parts(
+        made = LogitSums.from_parts(
             logit, whole.labels.positive, whole.weight, self.cut.small, len(self)
         )
         return None if made is None else leave_one_out_sums(made)
 
-    def _mixed(self, measure: Measure, delta: float) -> list[int]:
+    def _unseparated_subsets(self, measure: Measure, delta: float) -> list[int]:
         """Two parts whose classes no threshold separates, as far as there are. With one of them the
         rest has a likeliest line too."""
         found: list[int] = []
         for k in range(len(self)):
-            own = score_problem(self.part(k), measure)
+            own = score_problem(self.subset(k), measure)
             assert own is not None
-            levels = ProbabilityLevels.of(own.table)
-            if len(levels) and not levels.clipped(delta).separated:
+            levels = ProbabilityLevels.from_table(own.table)
+            if len(levels) and not levels.clip(delta).is_separated:
                 found.append(k)
             if len(found) == 2:
                 break
@@ -310,23 +316,23 @@ class Subsets:
 class Complement:
     """The rows outside of a part."""
 
-    parts: Subsets
+    subsets: Subsets
     which: int
 
     @cached_property
     def rows(self) -> SystemOutput:
         """The system on these rows."""
-        system = self.parts.system
-        outside: SystemOutput = system.taken(self.parts.cut.small != self.which)
-        return outside.under(self.settings)
+        system = self.subsets.system
+        outside: SystemOutput = system.take_rows(self.subsets.cut.small != self.which)
+        return outside.with_settings(self.settings)
 
     @cached_property
-    def plain(self) -> SystemOutput:
+    def without_intervals(self) -> SystemOutput:
         """The same without intervals, which need not be drawn where those of the difference do not
         come from them. (Only where rows come in clusters are they dear.)"""
-        if self.parts.system.clusters is None:
+        if self.subsets.system.clusters is None:
             return self.rows
-        return self.rows.under(replace(self.settings, interval="none", methods=()))
+        return self.rows.with_settings(replace(self.settings, interval="none", methods=()))
 
     @property
     def settings(self) -> Settings:
@@ -335,29 +341,29 @@ class Complement:
         With clusters the draws stay: a cluster in both parts has to be drawn equally often in both,
         and one that is in one part only is drawn independently of all others anyway.
         """
-        settings = self.parts.system.settings
-        if self.parts.system.clusters is not None:
+        settings = self.subsets.system.settings
+        if self.subsets.system.clusters is not None:
             return settings
         return replace(settings, seed=(settings.seed + 2**62) % 2**63)
 
     def statistic(self, measure: Measure) -> Statistic | None:
         """What the measure is a formula over."""
-        added = self.parts.others(measure)
+        added = self.subsets.complement_statistics(measure)
         if added is not None:
             return added[self.which]  # type: ignore[no-any-return]
-        whole = score_problem(self.parts.system, measure)
+        whole = score_problem(self.subsets.system, measure)
         if whole is None:
-            return self.plain.statistic(measure)
-        return cached(self, id(whole), lambda: self.parts.table_without(self.which, measure))
+            return self.without_intervals.statistic(measure)
+        return cached(self, id(whole), lambda: self.subsets.table_without(self.which, measure))
 
     def line(self, measure: Measure) -> RecalibrationFit | None:
         """The recalibration that the measure is a coefficient of, where the parts add up to it."""
-        return cached(self, measure, lambda: self.parts.line_without(self.which, measure))
+        return cached(self, measure, lambda: self.subsets.line_without(self.which, measure))
 
-    def dealt(self, measure: Measure, value: float, most: int) -> PermutationResult | None:
+    def permute(self, measure: Measure, value: float, most: int) -> PermutationResult | None:
         """The part, whose value this is, less these rows, were the smaller of the two made up by
         chance; None where it has more rows than ``most``, and where rows come in clusters."""
-        parts, codes = self.parts, self.parts.cut.small
+        parts, codes = self.subsets, self.subsets.cut.small
         inside, rows = len(parts.cut.rows[self.which]), len(codes)
         size, turned = min(inside, rows - inside), inside > rows - inside
         if parts.system.clusters is not None or not 0 < size <= most:
@@ -365,90 +371,92 @@ class Complement:
         deck = parts.deck(measure)
         if deck is None:
             return None
-        value = self.reading(measure).value if turned else value
+        value = self.point_estimate(measure).value if turned else value
         few = np.flatnonzero(codes != self.which) if turned else parts.cut.rows[self.which]
-        settings = replace(self.settings, resamples=parts.dealt)
+        settings = replace(self.settings, n_resamples=parts.n_permutations)
         taken = cached(self, "lots", lambda: decks.draw_subsets(rows, size, settings))
-        own = parts.system.asked(measure)[1]
-        made = deck.dealt(own, decks.SubsetRows(few, value), taken)
-        return made.turned if made is not None and turned else made
+        own = parts.system.delegate(measure)[1]
+        made = deck.permute(own, decks.SubsetRows(few, value), taken)
+        return made.negated if made is not None and turned else made
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """The value of a measure and how it varies: from the statistic alone as far as that says,
         else from the rows."""
-        made = self._of_statistic(measure)
+        made = self._statistic_estimate(measure)
         if made is None:
-            made = self.plain.reading(measure)
+            made = self.without_intervals.point_estimate(measure)
         return replace(
             made,
             settings=self.settings,
-            clusters=None if self.parts.system.clusters is None else self.plain.clusters,
-            order=None if self.parts.system.order is None else self.plain.order,
+            clusters=None
+            if self.subsets.system.clusters is None
+            else self.without_intervals.clusters,
+            order=None if self.subsets.system.order is None else self.without_intervals.order,
             replicates=lambda: self.replicates(measure),  # type: ignore[arg-type,return-value]
-            alone=None,
+            standalone_replicates=None,
             influence=lambda: self._influence(measure),
         )
 
     def _influence(self, measure: Measure) -> Any:
-        found = self.plain.reading(measure).influence
+        found = self.without_intervals.point_estimate(measure).influence
         return None if found is None else found()
 
-    def _of_statistic(self, measure: Measure) -> PointEstimate | None:
+    def _statistic_estimate(self, measure: Measure) -> PointEstimate | None:
         line = self.line(measure)
         if line is not None:
-            return self._of_line(measure, line)
+            return self._recalibration_estimate(measure, line)
         if measure.definition.coefficient is not None:
             return None  # how it varies takes the rows
-        added = self.parts.others(measure) is not None
-        if not added and score_problem(self.parts.system, measure) is None:
+        added = self.subsets.complement_statistics(measure) is not None
+        if not added and score_problem(self.subsets.system, measure) is None:
             return None
-        statistic, rows = self.statistic(measure), self._number
+        statistic, rows = self.statistic(measure), self._n_rows
         counts = self._counts(measure)
-        own = self.parts.system.asked(measure)[1]
+        own = self.subsets.system.delegate(measure)[1]
         if counts is not None:
-            return replace(counts.reading(own), n=rows)
+            return replace(counts.point_estimate(own), n=rows)
         assert statistic is not None
         return estimate_from_statistic(own, statistic, self.settings, rows)
 
-    def _of_line(self, measure: Measure, line: RecalibrationFit) -> PointEstimate:
+    def _recalibration_estimate(self, measure: Measure, line: RecalibrationFit) -> PointEstimate:
         """A coefficient of the recalibration that the parts add up to."""
         coefficient = measure.definition.coefficient
         assert coefficient is not None
-        sandwich = self.parts.system.weight is not None or len(line.variance) == 1
+        sandwich = self.subsets.system.weight is not None or len(line.variance) == 1
         return PointEstimate(
             value=(line.intercept, line.slope)[coefficient],
             kind="recalibration",
             settings=self.settings,
-            n=self._number,
+            n=self._n_rows,
             higher_is_better=measure.definition.higher_is_better,
             error=lambda: StandardError(line.error(coefficient, sandwich=sandwich), "Wald"),
         )
 
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure, where there are any."""
-        if measure.definition.on is ConfusionMatrix:
+        if measure.definition.statistic is ConfusionMatrix:
             counts = self._counts(measure)
-            if counts is not None and self._by_row(counts):
-                if self.parts.adds_up(measure, counts.matrix):
-                    return self.parts.others_drawn(self.which, measure, self.settings)
-            elif counts is not None and self._plain:
+            if counts is not None and self._needs_row_draws(counts):
+                if self.subsets.is_additive(measure, counts.matrix):
+                    return self.subsets.others_drawn(self.which, measure, self.settings)
+            elif counts is not None and self._is_count_based:
                 return counts.replicates([measure])[measure]
-        return self.rows.reading(measure).own_replicates
+        return self.rows.point_estimate(measure).interval_replicates
 
     @property
-    def _plain(self) -> bool:
+    def _is_count_based(self) -> bool:
         """Whether counts are all there is to the rows, and so can be drawn anew."""
-        return self.parts.system.weight is None and self.parts.system.clusters is None
+        return self.subsets.system.weight is None and self.subsets.system.clusters is None
 
-    def _by_row(self, counts: ClassCounts) -> bool:
+    def _needs_row_draws(self, counts: ClassCounts) -> bool:
         """Whether rows are drawn rather than cells, of many classes."""
-        system, cells = self.parts.system, counts.cells
+        system, cells = self.subsets.system, counts.cells
         drawn = replace(cells, weight=system.weight, clusters=system.clusters)
-        return not cells.dense and drawn.by_row
+        return not cells.is_dense and drawn.needs_row_draws
 
     def _counts(self, measure: Measure) -> ClassCounts | None:
         """The counts, where they add up."""
-        if self.parts.others(measure) is None:
+        if self.subsets.complement_statistics(measure) is None:
             return None
         matrix = self.statistic(measure)
         if not isinstance(matrix, ConfusionMatrix) or isinstance(matrix, LabelMatrices):
@@ -457,13 +465,13 @@ class Complement:
         return cached(
             self,
             ("counts", matrix.labels),
-            lambda: ClassCounts.from_matrix(matrix, self.settings, self.parts.counted),
+            lambda: ClassCounts.from_matrix(matrix, self.settings, self.subsets.count_measures),
         )
 
     @property
-    def _number(self) -> int:
+    def _n_rows(self) -> int:
         """Of rows."""
-        return len(self.parts.cut.codes) - len(self.parts.cut.rows[self.which])
+        return len(self.subsets.cut.codes) - len(self.subsets.cut.rows[self.which])
 
 
 #: How a slice is called that is compared with the rest, and the other way round.
@@ -479,10 +487,10 @@ class SliceComplement(Protocol):
     def rows(self) -> Any:
         """What gives its readings, with all they have."""
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """The value of a measure there, and how it varies."""
 
-    def dealt(
+    def permute(
         self, measure: Measure, value: float, most: int
     ) -> two_samples.PermutedDifference | None:
         """The part, whose value this is, less what is outside, were one of them made up by chance;
@@ -496,13 +504,13 @@ class SubsetPair(Protocol):
     def cut(self) -> SliceDefinition:
         """How they are cut."""
 
-    def part(self, part: int) -> Any:
+    def subset(self, part: int) -> Any:
         """What gives the readings of a part."""
 
     def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """The result on a part."""
 
-    def rest(self, part: int) -> SliceComplement | None:
+    def complement(self, part: int) -> SliceComplement | None:
         """What is outside of it; None where nothing is."""
 
     def forget(self, part: int) -> None:
@@ -558,11 +566,11 @@ def _estimate_slices(parts: SubsetPair, measures: Sequence[Measure]) -> list[Sli
     rows: list[SliceEstimate] = []
     cut = parts.cut
     for k, name in enumerate(cut.names):
-        rest = parts.rest(k)
+        rest = parts.complement(k)
         for j, measure in enumerate(measures):
-            reading = parts.part(k).reading(measure)
+            reading = parts.subset(k).point_estimate(measure)
             own = parts.estimate(k, measure, reading)
-            if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].to_rest.value):
+            if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].vs_rest.value):
                 # The rest of the second slice is the first: one question, and one answer.
                 apart = _negate(rows[j])
             else:
@@ -573,8 +581,8 @@ def _estimate_slices(parts: SubsetPair, measures: Sequence[Measure]) -> list[Sli
 
 
 def _negate(row: SliceEstimate) -> Difference:
-    d = row.to_rest
-    return replace(d, value=-d.value, low=-d.high, high=-d.low, n=row.estimate.of)
+    d = row.vs_rest
+    return replace(d, value=-d.value, low=-d.high, high=-d.low, n=row.estimate.n_total)
 
 
 def _adjust(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
@@ -589,10 +597,10 @@ def _adjust(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
         family.setdefault((row.column, which), []).append(at)
     out = list(rows)
     for family in questions.values():
-        p = HOLM.adjust(np.array([rows[at[0]].to_rest.p for at in family.values()]))
+        p = HOLM.adjust(np.array([rows[at[0]].vs_rest.p for at in family.values()]))
         for adjusted, places in zip(p, family.values(), strict=True):
             for at in places:
-                out[at] = replace(rows[at], to_rest=_adjust_difference(rows[at].to_rest, adjusted))
+                out[at] = replace(rows[at], vs_rest=_adjust_difference(rows[at].vs_rest, adjusted))
     return tuple(out)
 
 
@@ -618,7 +626,7 @@ def _compare_complement(
     measure: Measure, part: PointEstimate, rest: SliceComplement | None, own: Estimate
 ) -> Difference:
     """The slice minus the rest, with an interval and a test for two independent samples."""
-    other = None if rest is None else rest.reading(measure)
+    other = None if rest is None else rest.point_estimate(measure)
     value = part.value - other.value if other is not None else float("nan")
     made, test = intervals.no_interval("none", "undefined_value"), TestResult(float("nan"), "none")
     if rest is None or other is None:
@@ -630,13 +638,13 @@ def _compare_complement(
             part,
             other,
             lambda: rest.rows.reading(measure),
-            lambda most: rest.dealt(measure, part.value, most),
+            lambda most: rest.permute(measure, part.value, most),
         )
         if part.order is not None:
             from calipers.inference import serial
 
             made, test = serial.subset_difference(part, other, made, test)
-        made = made.around(value)
+        made = made.extend_to_value(value)
     return Difference(
         measure=own.measure,
         system=own.system,
@@ -649,8 +657,8 @@ def _compare_complement(
         p=test.p,
         test=test.name,
         unit=own.unit,
-        n=0 if other is None else other.n if other.of is None else other.of,
+        n=0 if other is None else other.n if other.n_total is None else other.n_total,
         undefined={} if other is None or own.undefined else other.undefined,
-        no_interval=made.reason,
+        interval_reason=made.reason,
         higher_is_better=measure.definition.higher_is_better,
     )

@@ -56,7 +56,7 @@ class Source:
             named = named_systems(self.rows.columns[role], role)
             return [(column_name(role, name), column) for name, column in named.items()]
         c = self.stream
-        given = {"": c.truth} if role == "truth" else c.said[role]
+        given = {"": c.truth} if role == "truth" else c.output_columns[role]
         return [
             (what, distinct_labels(c.stream, column, what))
             for what, column in ((column_name(role, n), x) for n, x in given.items())
@@ -76,7 +76,7 @@ class Source:
             of = columns["truth"]
             first = next(iter(of.values())) if isinstance(of, Mapping) else of
             number = len(to_array(first, "truth"))
-        return evaluate_rows(problem, Table.of(self.rows, columns, number), self.options)
+        return evaluate_rows(problem, Table.from_columns(self.rows, columns, number), self.options)
 
 
 def open_source(
@@ -101,14 +101,15 @@ def open_source(
         What stands for some arguments where all rows are in memory: what models say, or a table
         that is read in some way.
     """
-    options, data = Options.of(arguments), arguments.get("data")
+    options, data = Options.from_arguments(arguments), arguments.get("data")
     columns = {role: arguments[role] for role in roles}
     rows = {role: arguments.get(role) for role in OF_ROWS}
     rows["slices"] = slice_columns(rows["slices"])
     needed = (*columns.values(), rows["weight"], rows["cluster"])
     if is_streamed(options.engine, options.memory, data, needed):
         return Source(
-            options, stream=StreamColumns.of(data, columns, {**arguments, **rows}, options)
+            options,
+            stream=StreamColumns.from_arguments(data, columns, {**arguments, **rows}, options),
         )
     options = replace(options, inputs=add_files(options.inputs, data, columns))
     instead = dict(in_memory())

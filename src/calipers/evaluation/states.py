@@ -44,12 +44,12 @@ class EvaluationState:
 
     plan: Mapping[str, Any]
     asked: Mapping[tuple[str, str], int]
-    passed: FirstPassResult
+    first_pass: FirstPassResult
     origins: Sequence[InputOrigin] = ()
-    parts: tuple[str, ...] = field(default_factory=lambda: (uuid4().hex,))
-    where: str = "the evaluation"
+    batch_names: tuple[str, ...] = field(default_factory=lambda: (uuid4().hex,))
+    location: str = "the evaluation"
     #: Whether it is of more than one file, or evaluation.
-    several: bool = False
+    is_multiple: bool = False
 
     @property
     def measures(self) -> list[str]:
@@ -66,9 +66,9 @@ class EvaluationState:
             "calipers": __version__,
             "plan": self.plan,
             "asked": [[*asked, number] for asked, number in self.asked.items()],
-            "passed": self.passed,
+            "passed": self.first_pass,
             "origins": [[of.path or of.name, of.bytes] for of in self.origins],
-            "parts": list(self.parts),
+            "parts": list(self.batch_names),
         }
         with atomic_writer(path) as stream:
             serialization.write(stream, tree)
@@ -119,12 +119,12 @@ class SummedRows(Engine):
     kind, again = "stream", False
 
     def __init__(self, state: EvaluationState) -> None:
-        self.state, self.name, self.rows = state, state.where, state.passed.rows
+        self.state, self.name, self.rows = state, state.location, state.first_pass.rows
 
     @property
-    def how(self) -> str:
+    def origin_note(self) -> str:
         """What became of the rows, as notes say it."""
-        return "were added up" if self.state.several else "was added up"
+        return "were added up" if self.state.is_multiple else "was added up"
 
     def reduce(
         self,
@@ -136,7 +136,7 @@ class SummedRows(Engine):
         """What the first pass found."""
         if not isinstance(work, FirstPass):
             raise InputError(f"{self.name}: rows that have been added up cannot be read again")
-        known, passed = self.state.asked, self.state.passed
+        known, passed = self.state.asked, self.state.first_pass
         found = {}
         for (name, measure), number in work.asked.items():
             if (name, str(measure)) not in known:
@@ -164,17 +164,17 @@ def merge_checked(
             first, plan = state, dict(state.plan)
         else:
             plan["known"] = _check_mergeable(plan, first, state)
-        for part in state.parts:
+        for part in state.batch_names:
             if part in seen:
-                raise InputError(f"{state.where}: holds rows that {seen[part]} holds as well")
-            seen[part] = state.where
+                raise InputError(f"{state.location}: holds rows that {seen[part]} holds as well")
+            seen[part] = state.location
         origins += state.origins
-        here = state.passed.statistics
+        here = state.first_pass.statistics
         found = {number: here[state.asked[asked]] for asked, number in first.asked.items()}
-        sums.add(replace(state.passed, statistics=found))
+        sums.add(replace(state.first_pass, statistics=found))
     if first is None:
         raise InputError("states: expected at least one")
-    where = first.where if number == 1 else f"{first.where} and {number - 1} more"
+    where = first.location if number == 1 else f"{first.location} and {number - 1} more"
     return EvaluationState(plan, first.asked, sums.total, origins, tuple(seen), where, number > 1)
 
 
@@ -191,15 +191,19 @@ def _check_mergeable(
                 if name == "classes"
                 else ""
             )
-            raise InputError(f"{other.where}: {what}: {two!r}, but {first.where} has {one!r}{told}")
+            raise InputError(
+                f"{other.location}: {what}: {two!r}, but {first.location} has {one!r}{told}"
+            )
     if set(first.asked) != set(other.asked):
         apart = sorted({measure for _, measure in set(first.asked) ^ set(other.asked)})
         raise InputError(
-            f"{other.where}: measures differ from those of {first.where}: {', '.join(apart)} "
+            f"{other.location}: measures differ from those of {first.location}: {', '.join(apart)} "
             "in one of them only"
         )
     known = {**plan.get("known", {})}
     for name, positive in other.plan.get("known", {}).items():
         if known.setdefault(name, positive) != positive:
-            raise InputError(f"{other.where}: {name!r} is positive in one state and not in another")
+            raise InputError(
+                f"{other.location}: {name!r} is positive in one state and not in another"
+            )
     return known

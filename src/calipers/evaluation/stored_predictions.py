@@ -48,7 +48,7 @@ DIGESTS = ("points", "judgments")
 
 
 @validate_arguments
-def keep(evaluation: Evaluation) -> Evaluation:
+def keep_predictions(evaluation: Evaluation) -> Evaluation:
     """The evaluation with all that comparisons with later systems need: of rows what each system
     said of each, and the truth; of topics and groups where the judged documents stand.
 
@@ -67,16 +67,16 @@ def keep(evaluation: Evaluation) -> Evaluation:
     --------
     >>> import calipers as cal
     >>> truth = [0, 0, 1, 1, 1, 0]
-    >>> last = cal.keep(cal.classification(truth, score=[0.1, 0.4, 0.3, 0.8, 0.9, 0.2]))
+    >>> last = cal.keep_predictions(cal.classification(truth, score=[0.1, 0.4, 0.3, 0.8, 0.9, 0.2]))
     >>> new = cal.classification(truth, score=[0.1, 0.2, 0.7, 0.8, 0.9, 0.3], baseline=last)
     >>> new.systems
     ('system', 'last')
     >>> round(new.compare("last")["AUC"].value, 4)
     0.1111
     """
-    if evaluation.kept is not None:
+    if evaluation.predictions is not None:
         return evaluation
-    made = None if evaluation.sources is None else evaluation.sources.to_keep()
+    made = None if evaluation.sources is None else evaluation.sources.to_stored_predictions()
     if made is None:
         read = evaluation.sources is None and evaluation.task != TASK
         raise InputError(
@@ -87,7 +87,7 @@ def keep(evaluation: Evaluation) -> Evaluation:
                 else "has no rows or topics, or rows that weigh differently"
             )
         )
-    return replace(evaluation, kept=made)
+    return replace(evaluation, predictions=made)
 
 
 def is_storable(evaluation: Evaluation) -> bool:
@@ -101,18 +101,20 @@ class StoredSystem:
     """A system of another day."""
 
     name: str
-    said: Mapping[str, Any]
-    kept: StoredPredictions
-    where: str
+    outputs: Mapping[str, Any]
+    stored: StoredPredictions
+    location: str
 
     @classmethod
-    def of(cls, baseline: Baseline, systems: Sequence[str], task: str) -> StoredSystem | None:
+    def from_baseline(
+        cls, baseline: Baseline, systems: Sequence[str], task: str
+    ) -> StoredSystem | None:
         """The one that a baseline means; None where it is one of these systems, or nothing."""
         if baseline is None or (isinstance(baseline, str) and baseline in systems):
             return None
         if isinstance(baseline, Evaluation):
-            there = baseline if baseline.sources is None else keep(baseline)
-            return cls._chosen(there, task, "baseline", "last", None, systems)
+            there = baseline if baseline.sources is None else keep_predictions(baseline)
+            return cls._select(there, task, "baseline", "last", None, systems)
         path, name = _split_file_name(os.fspath(baseline))
         if not path.lower().endswith(".json"):
             raise InputError(f"baseline {path!r} is no system; {did_you_mean(path, systems)}")
@@ -124,10 +126,10 @@ class StoredSystem:
             raise FileError(str(error)) from None
         if not isinstance(found, Evaluation):
             raise FileError(f"{path}: is no evaluation, which a baseline has to be")
-        return cls._chosen(found, task, path, Path(path).stem, name, systems)
+        return cls._select(found, task, path, Path(path).stem, name, systems)
 
     @classmethod
-    def _chosen(
+    def _select(
         cls,
         found: Evaluation,
         task: str,
@@ -138,11 +140,11 @@ class StoredSystem:
     ) -> StoredSystem:
         if found.task != task:
             raise FileError(f"{where}: is of {found.task}, and this is {task}")
-        kept = found.kept
+        kept = found.predictions
         if kept is None:
             raise FileError(
-                f"{where}: keeps nothing to compare with; write it with --keep, or by "
-                "calipers.keep(evaluation).to_json()"
+                f"{where}: keeps nothing to compare with; write it with --keep-predictions, or by "
+                "calipers.keep_predictions(evaluation).to_json()"
             )
         there = tuple(kept.systems)
         before = None if found.comparison is None else found.comparison.baseline
@@ -161,7 +163,7 @@ class StoredSystem:
 
     def order(self, given: Ids | None, number: int) -> npt.NDArray[np.intp]:
         """The place among what was kept of each unit that there is now."""
-        unit, mine = self.kept.unit, self.kept.ids
+        unit, mine = self.stored.unit, self.stored.ids
         if mine and given is not None and len(given):
             ids = row_names(given)
             place = {name: i for i, name in enumerate(mine)}
@@ -169,69 +171,71 @@ class StoredSystem:
             self._refuse([n for n in ids if n not in place], "not there, but here")
             self._refuse([n for n in mine if n not in here], "there, but not here")
             return np.array([place[name] for name in ids], np.intp)
-        if self.kept.number != number:
-            raise FileError(f"{self.where}: has {self.kept.number} {unit}, here are {number}")
+        if self.stored.number != number:
+            raise FileError(f"{self.location}: has {self.stored.number} {unit}, here are {number}")
         return np.arange(number)
 
     def _refuse(self, ids: Sequence[str], how: str) -> None:
         if ids:
             raise FileError(
-                f"{self.where}: {self.kept.unit} that are {how}: {format_first_names(ids)}; "
+                f"{self.location}: {self.stored.unit} that are {how}: {format_first_names(ids)}; "
                 "systems are "
-                f"compared on the same {self.kept.unit}"
+                f"compared on the same {self.stored.unit}"
             )
 
     def check_common(self, now: Mapping[str, Any]) -> None:
         """That what has to be the same is."""
-        for what in {**now, **self.kept.common}:
-            value, then = now.get(what), self.kept.common.get(what)
+        for what in {**now, **self.stored.common}:
+            value, then = now.get(what), self.stored.common.get(what)
             if what in DIGESTS:
                 if then and value and then != value:
                     raise FileError(
-                        f"{self.where}: the {what} differ from today's, and systems are compared "
+                        f"{self.location}: the {what} differ from today's, and systems are "
+                        "compared "
                         "on the same ones"
                     )
             elif then != value:
                 raise FileError(
-                    f"{self.where}: the {what} were {format_value(then)}, now {format_value(value)}"
+                    f"{self.location}: the {what} were {format_value(then)}, now "
+                    f"{format_value(value)}"
                 )
 
-    def as_system(self, like: S, ids: Ids | None) -> S:
+    def to_system(self, like: S, ids: Ids | None) -> S:
         """The system, on the rows of another."""
-        if self.kept.ids and len(set(self.kept.ids)) != self.kept.number:
-            raise self._damaged("its ids are not one a row")
-        if self.kept.unit == MATRICES:
+        if self.stored.ids and len(set(self.stored.ids)) != self.stored.number:
+            raise self._damage_error("its ids are not one a row")
+        if self.stored.unit == MATRICES:
             raise FileError(
-                f"{self.where}: keeps confusion matrices, which have no rows to compare these "
+                f"{self.location}: keeps confusion matrices, which have no rows to compare these "
                 "with; evaluate the rows of both, or the matrices"
             )
-        if set(self.said) != set(like.own):
-            has, here = ", ".join(self.said), ", ".join(like.own)
-            raise FileError(f"{self.where}: has {has} of each system, here are {here}")
-        order = self.order(ids, like.number)
-        truth, common = like.known()
+        if set(self.outputs) != set(like.own):
+            has, here = ", ".join(self.outputs), ", ".join(like.own)
+            raise FileError(f"{self.location}: has {has} of each system, here are {here}")
+        order = self.order(ids, like.n_rows)
+        truth, common = like.shared_inputs()
         self.check_common(common)
-        if (truth is None) != (self.kept.truth is None):
+        if (truth is None) != (self.stored.truth is None):
             when = "then" if truth is None else "now"
-            raise FileError(f"{self.where}: the truth is known {when} alone")
+            raise FileError(f"{self.location}: the truth is known {when} alone")
         if truth is not None:
-            then = self._column(self.kept.truth, None, np.shape(truth)[1:])
+            then = self._column(self.stored.truth, None, np.shape(truth)[1:])
             self._check_truth(np.asarray(truth), then[order], ids)
         said: dict[str, Any] = {}
         for name, kind in like.own.items():
-            value = self.said.get(name)
+            value = self.outputs.get(name)
             if kind is not None and value is not None:
-                value = self._column(value, kind, like.entry(name, self.said))[order]
+                value = self._column(value, kind, like.output_shape(name, self.outputs))[order]
             said[name] = value
         try:
-            return like.saying(self.name, said)
+            return like.with_outputs(self.name, said)
         except InputError as error:
-            raise FileError(f"{self.where}: {error}") from None
+            raise FileError(f"{self.location}: {error}") from None
         except (TypeError, ValueError, LookupError) as error:
-            raise self._damaged(f"{type(error).__name__}: {error}") from error
+            raise self._damage_error(f"{type(error).__name__}: {error}") from error
 
-    def _damaged(self, why: str) -> FileError:
-        return FileError(f"{self.where}: what was kept of {self.name} is damaged: {why}")
+    def _damage_error(self, why: str) -> FileError:
+        return FileError(f"{self.location}: what was kept of {self.name} is damaged: {why}")
 
     def _column(self, values: Any, kind: Any, entry: Any) -> npt.NDArray[Any]:
         """An entry for each row, of this shape if any."""
@@ -239,36 +243,37 @@ class StoredSystem:
             column = np.asarray(values)
         except (TypeError, ValueError, OverflowError):
             column = np.zeros(0)
-        if column.shape[:1] != (self.kept.number,) or column.dtype.kind not in "biuf":
-            raise self._damaged("it is no column of numbers")
+        if column.shape[:1] != (self.stored.number,) or column.dtype.kind not in "biuf":
+            raise self._damage_error("it is no column of numbers")
         whole = kind in (None, float) or column.dtype.kind in ("b" if kind is bool else "biu")
         if not (whole and np.isfinite(column).all()):
-            raise self._damaged("it holds other numbers than it can")
+            raise self._damage_error("it holds other numbers than it can")
         if entry not in (None, column.shape[1:]):
-            raise self._damaged("or it has tables of another width than there are here")
+            raise self._damage_error("or it has tables of another width than there are here")
         return column if kind is None else column.astype(kind)
 
     def _check_truth(self, now: npt.NDArray[Any], then: npt.NDArray[Any], ids: Ids | None) -> None:
         if now.shape != then.shape:
-            raise FileError(f"{self.where}: the truth had another shape then")
+            raise FileError(f"{self.location}: the truth had another shape then")
         other = (now != then).reshape(len(now), -1).any(axis=1)
         if other.any():
             row = int(np.argmax(other))
             called = [] if ids is None else row_names(ids[row : row + 1])
             name = repr(called[0]) if called else f"row {row}"
             raise FileError(
-                f"{self.where}: the truth differs from today's in {int(other.sum())} of "
+                f"{self.location}: the truth differs from today's in {int(other.sum())} of "
                 f"{len(now)} rows, the first is {name}; systems are compared against the same truth"
             )
 
-    def as_statistics(self, like: Statistics, topics: Sequence[str]) -> dict[Any, Any]:
+    def to_statistics(self, like: Statistics, topics: Sequence[str]) -> dict[Any, Any]:
         """The statistics of the system over these topics, of the kinds that ``like`` has, and of
         the same judgments."""
         made = self.statistics(like, topics)
         for kind, own in like.items():
             if not _same_judgments(own, made[kind]):
                 raise FileError(
-                    f"{self.where}: the judgments differ from today's; systems are compared by the "
+                    f"{self.location}: the judgments differ from today's; systems are compared by "
+                    "the "
                     "same ones"
                 )
         return made
@@ -278,10 +283,10 @@ class StoredSystem:
         order = self.order(topics, len(topics))
         made: dict[Any, Any] = {}
         for kind in kinds:
-            text = self.said.get(kind.__name__)
+            text = self.outputs.get(kind.__name__)
             if text is None:
                 raise FileError(
-                    f"{self.where}: {self.name} was evaluated by other measures; these need "
+                    f"{self.location}: {self.name} was evaluated by other measures; these need "
                     f"{kind.__name__}, which was not kept"
                 )
             made[kind] = self._read(kind, text, order)
@@ -291,7 +296,7 @@ class StoredSystem:
         try:
             return _decode_statistic(kind, text).take(order)
         except _UNREADABLE as error:
-            raise self._damaged("it cannot be read") from error
+            raise self._damage_error("it cannot be read") from error
 
 
 #: What comes of reading a statistic that is none.
@@ -319,11 +324,11 @@ def row_predictions(systems: Mapping[str, SystemOutput], ids: Ids) -> StoredPred
     first = next(iter(systems.values()))
     if not first.own:
         return None
-    truth, common = first.known()
+    truth, common = first.shared_inputs()
     return StoredPredictions(
         first.unit,
-        first.number,
-        {name: system.answers() for name, system in systems.items()},
+        first.n_rows,
+        {name: system.output_arrays() for name, system in systems.items()},
         tuple(row_names(ids)),
         truth,
         common,
@@ -356,13 +361,13 @@ def add_stored_topics(
 ) -> tuple[dict[str, Statistics], str | None]:
     """The statistics of runs, with those of another day if the baseline is such; and the name of
     the baseline. ``common`` tells what has to be the same."""
-    found = StoredSystem.of(baseline, tuple(systems), task)
+    found = StoredSystem.from_baseline(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
     found.check_common(common())
     like = next(iter(systems.values()))
-    return {**systems, found.name: found.as_statistics(like, topics)}, found.name
+    return {**systems, found.name: found.to_statistics(like, topics)}, found.name
 
 
 def baseline_provenance(baseline: Baseline, name: str | None) -> dict[str, str]:
@@ -406,11 +411,11 @@ def add_baseline(
     systems: Mapping[str, S], baseline: Baseline, task: str, ids: Ids | None
 ) -> tuple[dict[str, S], str | None]:
     """The systems, with that of another day if the baseline is such; and the baseline's name."""
-    found = StoredSystem.of(baseline, tuple(systems), task)
+    found = StoredSystem.from_baseline(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
     like = next(iter(systems.values()))
-    made = found.as_system(like, ids)
+    made = found.to_system(like, ids)
     made.check(like.measures)
     return {**systems, found.name: made}, found.name

@@ -54,13 +54,13 @@ class MemoryLimit:
     def __call__(self, statistic: Any) -> Any:
         """The statistic, or one that takes less."""
         if isinstance(statistic, ClassTables):
-            return statistic.each(MemoryLimit(self.memory // max(1, len(statistic.tables))))
+            return statistic.with_tables(MemoryLimit(self.memory // max(1, len(statistic.tables))))
         if isinstance(statistic, StatisticVector):
             each = MemoryLimit(self.memory // max(len(statistic.parts), 1))
-            return statistic.each(each)
+            return statistic.map_parts(each)
         if isinstance(statistic, ScoreBuffer):
             few = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
-            return statistic if few else self(statistic.settled())
+            return statistic if few else self(statistic.finalize())
         if isinstance(statistic, ScoreTable):
             most = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
             return statistic.compress(most // 2) if len(statistic.scores) > most else statistic
@@ -86,7 +86,7 @@ class FrequencyWeightedRows(Engine):
     def __init__(self, rows: Engine, count: str, *, drop: bool) -> None:
         self.inner, self.count, self.drop = rows, count, drop
         self.kind, self.name, self.names = rows.kind, rows.name, rows.names
-        self.rows, self.again, self.files = rows.rows, rows.again, rows.files
+        self.rows, self.is_rereadable, self.files = rows.rows, rows.is_rereadable, rows.files
         self.stamps = rows.stamps
 
     @property
@@ -105,7 +105,7 @@ class FrequencyWeightedRows(Engine):
         if self.count not in columns:
             return self.inner.reduce(work, columns, kept, what)
         written = _RepeatRows(work, self.count, self.drop)
-        found: P | None = self.inner.reduce(written, columns, _BoundedResult(kept), what).part
+        found: P | None = self.inner.reduce(written, columns, _BoundedResult(kept), what).result
         if found is None:
             raise InputError(f"{self.name}: count: all counts are 0")
         return found
@@ -115,22 +115,22 @@ class FrequencyWeightedRows(Engine):
 class OptionalResult(Mergeable):
     """What is known of rows, if there are any."""
 
-    part: Any
+    result: Any
 
     def __add__(self, other: OptionalResult) -> OptionalResult:
-        if self.part is None or other.part is None:
-            return other if self.part is None else self
-        return OptionalResult(self.part + other.part)
+        if self.result is None or other.result is None:
+            return other if self.result is None else self
+        return OptionalResult(self.result + other.result)
 
 
 @dataclass(frozen=True, eq=False)
 class _BoundedResult:
     """What is kept of rows, if there are any."""
 
-    kept: Callable[[Any], Any]
+    limit: Callable[[Any], Any]
 
     def __call__(self, some: OptionalResult) -> OptionalResult:
-        return some if some.part is None else OptionalResult(self.kept(some.part))
+        return some if some.result is None else OptionalResult(self.limit(some.result))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ class _RepeatRows:
     def __call__(self, batch: Batch) -> OptionalResult:
         counts = self._counts(batch)
         try:
-            return OptionalResult(self._sum(map(self.work, self._some(batch, counts))))
+            return OptionalResult(self._sum(map(self.work, self._repeat_batches(batch, counts))))
         except InputError:
             self.work(batch)  # which tells the row by its own number
             raise
@@ -172,7 +172,7 @@ class _RepeatRows:
         return counts
 
     @staticmethod
-    def _some(batch: Batch, counts: npt.NDArray[np.int64]) -> Iterator[Batch]:
+    def _repeat_batches(batch: Batch, counts: npt.NDArray[np.int64]) -> Iterator[Batch]:
         """Batches of rows as often as they count."""
         import pyarrow as pa
 
@@ -268,11 +268,11 @@ def get_engine(data: Any, engine: str | None) -> Engine:
     if engine == "spark" or (engine is None and is_spark(data)):
         from calipers.engines.spark import SparkEngine
 
-        return SparkEngine.of(data)
+        return SparkEngine.from_source(data)
     if engine == "dask" or (engine is None and is_dask(data)):
         from calipers.engines.dask import DaskEngine
 
-        return DaskEngine.of(data)
+        return DaskEngine.from_source(data)
     return StreamEngine(Stream.of(data))
 
 
@@ -315,7 +315,7 @@ class StreamColumns:
     #: One column, or one for each class, label or output; none where nothing is known to be true.
     truth: str | Mapping[str, str]
     #: Of each kind the column of each system, or a column for each class.
-    said: Mapping[str, Mapping[str, str | Mapping[str, str]]]
+    output_columns: Mapping[str, Mapping[str, str | Mapping[str, str]]]
     weight: str | None
     cluster: str | None
     missing: str = "error"
@@ -325,12 +325,12 @@ class StreamColumns:
     #: How many rows each stands for.
     count: str | None = None
     #: Other columns that have a value in every row that is not left out.
-    also: Sequence[str] = ()
+    extra_columns: Sequence[str] = ()
     #: Columns of text of which a field without a value is empty text, and no value that is missing.
     texts: Sequence[str] = ()
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         data: Any,
         roles: Mapping[str, Any],
@@ -380,18 +380,18 @@ class StreamColumns:
     @property
     def names(self) -> list[str]:
         """All that are read, each once."""
-        return list(dict.fromkeys([*self.needed, *self.of_slices]))
+        return list(dict.fromkeys([*self.required_columns, *self.slice_columns]))
 
     @property
-    def of_slices(self) -> list[str]:
+    def slice_columns(self) -> list[str]:
         """Those that the rows are cut by."""
         return list(dict.fromkeys(column for of in self.slices.values() for column in of.values()))
 
     @property
-    def needed(self) -> list[str]:
+    def required_columns(self) -> list[str]:
         """Those that have a value in every row."""
-        said = [column for of in self.said.values() for column in of.values()]
-        also = self.also if self.missing == "drop" else ()
+        said = [column for of in self.output_columns.values() for column in of.values()]
+        also = self.extra_columns if self.missing == "drop" else ()
         others = (
             *flatten_names(self.truth),
             *flatten_names(said),
@@ -405,7 +405,7 @@ class StreamColumns:
     @property
     def systems(self) -> list[str]:
         """The names of the systems."""
-        return list(dict.fromkeys(name for of in self.said.values() for name in of))
+        return list(dict.fromkeys(name for of in self.output_columns.values() for name in of))
 
 
 def _find_column(given: Any, what: str, stream: Engine) -> str | None:
@@ -456,11 +456,11 @@ MOST_CLASSES = 10_000
 class _ClassLimit:
     """Keeps the number of classes within bounds."""
 
-    what: str
+    label: str
 
     def __call__(self, found: DistinctValues) -> DistinctValues:
         if len(found.values) > MOST_CLASSES:
-            raise InputError(f"{self.what}: has more than {MOST_CLASSES:,} classes")
+            raise InputError(f"{self.label}: has more than {MOST_CLASSES:,} classes")
         return found
 
 
@@ -472,12 +472,12 @@ class DistinctLabels:
 
     def __call__(self, batch: Batch) -> DistinctValues:
         """Of a batch."""
-        return DistinctValues.of(batch.columns[self.column])
+        return DistinctValues.from_array(batch.columns[self.column])
 
 
 def distinct_labels(rows: Engine, column: str, what: str) -> Any:
     """The distinct labels of a column, in a look at it alone."""
-    if not rows.again:
+    if not rows.is_rereadable:
         raise InputError(
             f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
         )

@@ -41,12 +41,12 @@ def assign_roles(columns: StreamColumns, separator: str | None) -> StreamColumns
     an empty field of text is a row without labels."""
     kinds = {field.name: str(field.type) for field in columns.stream.schema}
     said = {}
-    for kind, given in columns.said.items():
+    for kind, given in columns.output_columns.items():
         numbers = all(
             kinds[name].startswith(_NUMBERS) for name in flatten_names(list(given.values()))
         )
         said[kind] = wrap_unnamed(given) if numbers else given
-    columns = replace(columns, said=said)
+    columns = replace(columns, output_columns=said)
     if separator is None or not _is_csv(columns.stream):
         return columns
     texts = [name for name in _list_columns(columns).values() if not is_list(_type(columns, name))]
@@ -68,7 +68,7 @@ def _columns_by_name(columns: StreamColumns) -> dict[str, str | Mapping[str, str
     """The columns of truth and systems, by what messages call them."""
     said = {
         column_name(kind, name): column
-        for kind, of in columns.said.items()
+        for kind, of in columns.output_columns.items()
         for name, column in of.items()
     }
     return {"truth": columns.truth, **said}
@@ -100,12 +100,14 @@ def labels_of_stream(
     if not listed or (named and not bits):
         return found
     rows = columns.stream
-    if not rows.again:
+    if not rows.is_rereadable:
         raise InputError(
             f"{rows.name}: can be read only once: name the labels, as in labels=['sea', 'sun']"
         )
     look = _LabelPass(ReadBatch(columns, None), listed, separator)
-    seen: _LabelSummary = rows.reduce(look, columns.needed, _check_n_labels, "finding labels")
+    seen: _LabelSummary = rows.reduce(
+        look, columns.required_columns, _check_n_labels, "finding labels"
+    )
     return found | {what: seen.rows(what) for what in listed}
 
 
@@ -139,14 +141,14 @@ def _check_n_labels(found: _LabelSummary) -> _LabelSummary:
 class _LabelPass:
     """Looks for labels in a batch."""
 
-    read: ReadBatch
+    read_batch: ReadBatch
     columns: dict[str, str]
     separator: str | None
 
     def __call__(self, batch: Batch) -> _LabelSummary:
         import pyarrow as pa
 
-        labels, lengths, columns = {}, {}, self.read.complete(batch)[0]
+        labels, lengths, columns = {}, {}, self.read_batch.complete(batch)[0]
         for what, name in self.columns.items():
             column = columns[name]
             try:
@@ -154,7 +156,7 @@ class _LabelPass:
             except InputError as error:
                 raise batch.told(error) from None
             values = values if hasattr(values, "type") else pa.array(list(values))
-            labels[what] = DistinctValues.of(values)
+            labels[what] = DistinctValues.from_array(values)
             alike = is_list(column.type) and bool((each == each[:1]).all())
             lengths[what] = (int(each[0]) or -1 if alike else -1) if len(each) else 0
         return _LabelSummary(labels, lengths)

@@ -42,7 +42,7 @@ class ReadBatch:
         rows, truth = len(next(iter(columns.values()))), _select_column(columns, c.truth)
         said = {
             k: {n: _select_column(columns, name) for n, name in of.items()}
-            for k, of in c.said.items()
+            for k, of in c.output_columns.items()
         }
         weight, places = batch_weights(None if c.weight is None else columns[c.weight], rows)
         frequencies = RowRepeats(rows, places)
@@ -52,7 +52,7 @@ class ReadBatch:
             frequencies,
             weights,
             None if c.cluster is None else self._clusters(columns[c.cluster], places, weights),
-            slices={name: columns[name] for name in c.of_slices},
+            slices={name: columns[name] for name in c.slice_columns},
             numbers=lambda: frequencies(_row_numbers(batch, kept)),
         )
 
@@ -61,17 +61,17 @@ class ReadBatch:
         out; and which rows are kept, None where all are."""
         texts = {name: _fill_nulls(batch.columns[name]) for name in self.columns.texts}
         columns = {**batch.columns, **texts}
-        kept = self._there(columns) if self.columns.missing == "drop" else None
+        kept = self._present_mask(columns) if self.columns.missing == "drop" else None
         if kept is not None:
             columns = {name: column.filter(kept) for name, column in columns.items()}
         return columns, kept
 
-    def _there(self, columns: dict[str, Any]) -> Any:
+    def _present_mask(self, columns: dict[str, Any]) -> Any:
         """Which rows have no missing values; None where all are such."""
         import pyarrow as pa
 
         lost = np.zeros(len(next(iter(columns.values()))), bool)
-        for name in self.columns.needed:
+        for name in self.columns.required_columns:
             listed = missing_lists(columns[name])
             lost |= missing_mask(columns[name], name) if listed is None else listed
         return pa.array(~lost) if lost.any() else None
@@ -92,7 +92,7 @@ class ReadBatch:
 class BuildSystems:
     """Makes systems of batches, here or in another process."""
 
-    read: ReadBatch
+    read_batch: ReadBatch
     problem: Problem
     settings: Settings
     measures: tuple[Measure, ...]
@@ -104,11 +104,11 @@ class BuildSystems:
     def both(self, batch: streams.Batch) -> tuple[Batch, BatchSystems]:
         """The rows of a batch, and the systems on them."""
         try:
-            rows = self.read(batch)
+            rows = self.read_batch(batch)
             made = self.problem.systems(rows, self.settings)
         except InputError as error:
             raise batch.told(error) from None
-        systems = {name: system.serving(self.measures) for name, system in made.items()}
+        systems = {name: system.with_measures(self.measures) for name, system in made.items()}
         numbers = rows.numbers() if self.problem.looks_at_rows and rows.numbers else None
         return rows, BatchSystems(systems, batch.rows - rows.frequencies.rows, numbers)
 

@@ -79,14 +79,14 @@ class BinnedSlices:
 
     names: tuple[str, ...]
     edges: tuple[float, ...]
-    usual: float | None = None
+    common_value: float | None = None
 
     def codes(self, column: Any) -> npt.NDArray[np.intp]:
         """The slice of each row."""
         numbers = from_arrow(column).astype(np.float64, copy=False)  # null is NaN
         place = np.searchsorted(np.array(self.edges), numbers, side="right")
-        if self.usual is not None:
-            place = np.where(numbers == self.usual, 0, place + 1)
+        if self.common_value is not None:
+            place = np.where(numbers == self.common_value, 0, place + 1)
         return np.where(np.isnan(numbers), len(self.names), place)
 
 
@@ -138,14 +138,16 @@ class _SummaryTask:
     """What is looked for in a batch."""
 
     numbers: tuple[str, ...]
-    others: tuple[str, ...]
+    other_columns: tuple[str, ...]
     weight: str | None
     #: Columns whose rows are left out where they have no value.
-    needed: tuple[str, ...]
+    required_columns: tuple[str, ...]
 
     def __call__(self, batch: Batch) -> _ColumnSummary:
-        columns = self._counted(batch.columns)
-        found: dict[str, Any] = {name: DistinctValues.of(columns[name]) for name in self.others}
+        columns = self._counted_rows(batch.columns)
+        found: dict[str, Any] = {
+            name: DistinctValues.from_array(columns[name]) for name in self.other_columns
+        }
         for name in self.numbers:
             values = from_arrow(columns[name])
             values = values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
@@ -154,33 +156,33 @@ class _SummaryTask:
             found[name] = ScoreBuffer((none,), (values,), None, len(values))
         return _ColumnSummary(found)
 
-    def _counted(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _counted_rows(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
         """The rows that are evaluated."""
         import pyarrow as pa
 
         there = np.ones(len(next(iter(columns.values()))), bool)
-        for name in self.needed:
+        for name in self.required_columns:
             there &= ~missing_mask(columns[name], name)
         if self.weight is not None:
             there &= from_arrow(columns[self.weight]) != 0
         if there.all():
             return columns
         kept = pa.array(there)
-        return {name: columns[name].filter(kept) for name in (*self.numbers, *self.others)}
+        return {name: columns[name].filter(kept) for name in (*self.numbers, *self.other_columns)}
 
 
 @dataclass(frozen=True, eq=False)
 class _SummaryLimit:
     """Keeps what is looked for within bounds."""
 
-    within: MemoryLimit
+    memory_limit: MemoryLimit
 
     def __call__(self, looked: _ColumnSummary) -> _ColumnSummary:
         for name, of in looked.columns.items():
             if isinstance(of, DistinctValues) and len(of.values) > MOST_SLICES + 1:
                 raise InputError(too_many(name, len(of.values), "more than "))
         kept = {
-            name: of if isinstance(of, DistinctValues) else self.within(of)
+            name: of if isinstance(of, DistinctValues) else self.memory_limit(of)
             for name, of in looked.columns.items()
         }
         return _ColumnSummary(kept)
@@ -218,7 +220,7 @@ def _summarize_columns(
     c: StreamColumns, columns: Sequence[str], memory: int
 ) -> tuple[dict[str, CategoricalSlices | BinnedSlices], list[str]]:
     rows = c.stream
-    if not rows.again:
+    if not rows.is_rereadable:
         raise InputError(
             f"{rows.name}: can be read only once: slices take a look at their columns before, but "
             "for those with slice_bins="
@@ -226,7 +228,7 @@ def _summarize_columns(
     numbers = tuple(name for name in columns if _numeric_type(rows, name) is not None)
     others = tuple(name for name in columns if name not in numbers)
     share = MemoryLimit(memory // (2 * len(columns)))
-    needed = tuple(c.needed) if c.missing == "drop" else ()
+    needed = tuple(c.required_columns) if c.missing == "drop" else ()
     counted = [name for name in (c.weight, c.count) if name is not None]
     read = list(dict.fromkeys([*columns, *needed, *counted]))
     look = _SummaryTask(numbers, others, c.weight, needed)
@@ -319,10 +321,10 @@ def _quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> list[float
 class PerSubset(Mergeable):
     """What is known of several pieces."""
 
-    parts: tuple[Any, ...]
+    values: tuple[Any, ...]
 
     def __add__(self, other: PerSubset) -> PerSubset:
-        return PerSubset(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+        return PerSubset(tuple(a + b for a, b in zip(self.values, other.values, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,23 +333,25 @@ class SubsetSystems:
 
     builds: BuildSystems
     cuts: Sequence[StreamSliceDefinition]
-    rests: bool = False
+    has_complements: bool = False
 
     def __call__(self, batch: Batch) -> list[BatchSystems]:
         """Of a batch."""
         rows, whole = self.builds.both(batch)
-        codes = [cut.codes(rows.slices)[rows.counted] for cut in self.cuts]
+        codes = [cut.codes(rows.slices)[rows.counted_rows] for cut in self.cuts]
         insides = [
             code == k
             for cut, code in zip(self.cuts, codes, strict=True)
             for k in range(len(cut.names))
         ]
-        pieces = [*insides, *(~inside for inside in insides)] if self.rests else insides
-        return [whole, *(self._taken(whole, np.flatnonzero(of)) for of in pieces)]
+        pieces = [*insides, *(~inside for inside in insides)] if self.has_complements else insides
+        return [whole, *(self._take_rows(whole, np.flatnonzero(of)) for of in pieces)]
 
     @staticmethod
-    def _taken(whole: BatchSystems, rows: Any) -> BatchSystems:
-        return BatchSystems({name: system.taken(rows) for name, system in whole.systems.items()})
+    def _take_rows(whole: BatchSystems, rows: Any) -> BatchSystems:
+        return BatchSystems(
+            {name: system.take_rows(rows) for name, system in whole.systems.items()}
+        )
 
 
 @dataclass(frozen=True)
@@ -365,12 +369,12 @@ class SubsetView:
 class CombinedTask:
     """Several works on the pieces of a batch, which are made once."""
 
-    pieces: SubsetSystems
+    subset_systems: SubsetSystems
     works: Sequence[Callable[[Sequence[BatchSystems]], Mergeable]]
 
     def __call__(self, batch: Batch) -> PerSubset:
         """Of a batch."""
-        made = self.pieces(batch)
+        made = self.subset_systems(batch)
         return PerSubset(tuple(work(made) for work in self.works))
 
 
@@ -382,9 +386,9 @@ class _MemoryLimit:
 
     def __call__(self, each: PerSubset) -> PerSubset:
         share = self.memory // 2
-        sizes = share, share // max(len(each.parts) - 1, 1)
+        sizes = share, share // max(len(each.values) - 1, 1)
         kept = [BoundStatistics(MemoryLimit(size)) for size in sizes]
-        return PerSubset(tuple(kept[k > 0](part) for k, part in enumerate(each.parts)))
+        return PerSubset(tuple(kept[k > 0](part) for k, part in enumerate(each.values)))
 
 
 # --- Passes over slices --------------------------------------------------------------------------
@@ -396,7 +400,12 @@ class _SharedPass(Engine):
     def __init__(
         self, rows: Engine, first: Callable[[], Any], second: Callable[..., Any] | None = None
     ) -> None:
-        self.kind, self.name, self.rows, self.again = rows.kind, rows.name, rows.rows, rows.again
+        self.kind, self.name, self.rows, self.is_rereadable = (
+            rows.kind,
+            rows.name,
+            rows.rows,
+            rows.is_rereadable,
+        )
         self._rows, self._first, self._second = rows, first, second
 
     def reduce(
@@ -417,7 +426,7 @@ class _SharedPass(Engine):
 def single_use_engine(rows: Engine) -> Engine:
     """Rows that have been read, and are not read again."""
     gone = _SharedPass(rows, lambda: None)
-    gone.again = False
+    gone.is_rereadable = False
     return gone
 
 
@@ -426,88 +435,94 @@ class SlicePasses:
     """The passes over all rows and over their slices."""
 
     builds: BuildSystems
-    plain: TwoPassEvaluation
+    passes: TwoPassEvaluation
     cuts: Sequence[StreamSliceDefinition]
     memory: int
 
     @cached_property
-    def whole(self) -> TwoPassEvaluation:
+    def all_rows(self) -> TwoPassEvaluation:
         """Over all rows."""
-        return replace(self.plain, engine=_SharedPass(self.plain.engine, lambda: self._first[0]))
+        return replace(
+            self.passes, engine=_SharedPass(self.passes.engine, lambda: self._first_results[0])
+        )
 
     @cached_property
-    def _first(self) -> Sequence[FirstPassResult]:
-        p = self.plain
+    def _first_results(self) -> Sequence[FirstPassResult]:
+        p = self.passes
         number = 1 + sum(len(cut.names) for cut in self.cuts)
-        asked = [p.added, *[p.numbers] * (number - 1)]
-        works = [FirstPass(SubsetView(k), of, p.beside, p.looks) for k, of in enumerate(asked)]
+        asked = [p.all_numbers, *[p.numbers] * (number - 1)]
+        works = [
+            FirstPass(SubsetView(k), of, p.auxiliary_values, p.looks) for k, of in enumerate(asked)
+        ]
         work, kept = (
             CombinedTask(SubsetSystems(self.builds, self.cuts), works),
             _MemoryLimit(self.memory),
         )
         found: PerSubset = p.engine.reduce(work, p.columns, kept, "pass 1")
-        return found.parts
+        return found.values
 
     @cached_property
-    def there(self) -> list[list[int]]:
+    def nonempty_slices(self) -> list[list[int]]:
         """Of each cut the places of the slices that hold rows."""
         out, first = [], 1
         for cut in self.cuts:
-            own = [k for k in range(first, first + len(cut.names)) if self._first[k].rows]
+            own = [k for k in range(first, first + len(cut.names)) if self._first_results[k].rows]
             if len(own) > MOST_SLICES:
                 raise InputError(too_many(cut.name, len(own)))
             first += len(cut.names)
             out.append(own)
         return out
 
-    def by_cut(self) -> Iterator[tuple[StreamSliceDefinition, int, list[int]]]:
+    def iterate_definitions(self) -> Iterator[tuple[StreamSliceDefinition, int, list[int]]]:
         """Each way to cut the rows, the place of its first slice, and of those that hold rows."""
         first = 1
-        for cut, places in zip(self.cuts, self.there, strict=True):
+        for cut, places in zip(self.cuts, self.nonempty_slices, strict=True):
             yield cut, first, places
             first += len(cut.names)
 
-    def part(self, at: int) -> TwoPassEvaluation:
+    def subset(self, at: int) -> TwoPassEvaluation:
         """Over a slice."""
-        return self._parts[at]
+        return self._subsets[at]
 
     @cached_property
-    def _parts(self) -> dict[int, TwoPassEvaluation]:
-        places = [at for of in self.there for at in of]
-        return {at: self._passes(at, lambda at=at: self._first[at]) for at in places}  # type: ignore[misc]
+    def _subsets(self) -> dict[int, TwoPassEvaluation]:
+        places = [at for of in self.nonempty_slices for at in of]
+        return {at: self._passes(at, lambda at=at: self._first_results[at]) for at in places}  # type: ignore[misc]
 
-    def rest(self, at: int) -> TwoPassEvaluation:
+    def complement(self, at: int) -> TwoPassEvaluation:
         """Over the rest of a slice."""
-        return self._rests[at] if self.takes_second else self._rest(at)
+        return self._rests[at] if self.needs_second_pass else self._make_complement(at)
 
     @cached_property
     def _rests(self) -> dict[int, TwoPassEvaluation]:
-        return {at: self._rest(at) for of in self.there if len(of) > 1 for at in of}
+        return {
+            at: self._make_complement(at) for of in self.nonempty_slices if len(of) > 1 for at in of
+        }
 
-    def _rest(self, at: int) -> TwoPassEvaluation:
-        others = next([k for k in of if k != at] for of in self.there if at in of)
+    def _make_complement(self, at: int) -> TwoPassEvaluation:
+        others = next([k for k in of if k != at] for of in self.nonempty_slices if at in of)
         return self._passes(
-            at + len(self._first) - 1,
-            lambda: reduce(add, (self._first[k].settled(identity) for k in others)),
+            at + len(self._first_results) - 1,
+            lambda: reduce(add, (self._first_results[k].settled(identity) for k in others)),
         )
 
     def _passes(self, at: int, first: Callable[[], FirstPassResult]) -> TwoPassEvaluation:
-        p = self.plain
+        p = self.passes
 
         def second(work: Any) -> Any:
             if isinstance(work, SecondPass):
                 return self._second[at]
             found: PerSubset = p.engine.reduce(CombinedTask(self._all, (work,)), p.columns)
-            return found.parts[0]
+            return found.values[0]
 
         rows = _SharedPass(p.engine, first, second)
         return replace(
             p,
             engine=rows,
             build=SubsetView(at),
-            compared=p.compared if at < len(self._first) else (),
-            unit_of_all=lambda: self.whole.unit,
-            _made=[],
+            compared_pairs=p.compared_pairs if at < len(self._first_results) else (),
+            unit_of_all=lambda: self.all_rows.unit,
+            _computed=[],
             _pairs={},
             _cubes={},
             _cells={},
@@ -515,22 +530,24 @@ class SlicePasses:
 
     @property
     def _all(self) -> SubsetSystems:
-        return SubsetSystems(self.builds, self.cuts, rests=True)
+        return SubsetSystems(self.builds, self.cuts, has_complements=True)
 
     @cached_property
-    def takes_second(self) -> bool:
+    def needs_second_pass(self) -> bool:
         """Whether some interval of a slice may take a second look."""
-        p, again = self.whole, self.plain.engine.again
-        return again and (p.passed.clustered or any(p.lacks_error(*asked) for asked in p.numbers))
+        p, again = self.all_rows, self.passes.engine.is_rereadable
+        return again and (
+            p.first_result.clustered or any(p.needs_second_pass(*asked) for asked in p.numbers)
+        )
 
     @cached_property
     def _second(self) -> dict[int, Any]:
         """How the rows move the numbers of slices and of rests, in one pass."""
-        p = self.plain
-        over = {of.build.which: of for of in (*self._parts.values(), *self._rests.values())}  # type: ignore[attr-defined]
+        p = self.passes
+        over = {of.build.which: of for of in (*self._subsets.values(), *self._rests.values())}  # type: ignore[attr-defined]
         work = CombinedTask(self._all, [of.second for of in over.values()])
         found: PerSubset = p.engine.reduce(work, p.columns, what="pass over slices")
-        return dict(zip(over, found.parts, strict=True))
+        return dict(zip(over, found.values, strict=True))
 
 
 # --- What comes of it ----------------------------------------------------------------------------
@@ -549,12 +566,12 @@ class ComplementSystem:
         """What gives its readings, with all they have."""
         return self
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """The value of a measure there, and how it varies."""
-        made = self.passes.reading(self.system, measure, self.settings)
+        made = self.passes.point_estimate(self.system, measure, self.settings)
         assert made is not None
         return made
 
-    def dealt(self, measure: Measure, value: float, most: int) -> PermutedDifference | None:
+    def permute(self, measure: Measure, value: float, most: int) -> PermutedDifference | None:
         """Rows are gone."""
         return None

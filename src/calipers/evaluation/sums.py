@@ -64,9 +64,9 @@ class StreamedSystems(Sample):
     template: Mapping[str, Any]
     memory: int
     #: The pairs of systems that are compared, the first less the second.
-    compared: Sequence[tuple[str, str]] = ()
+    compared_pairs: Sequence[tuple[str, str]] = ()
     #: The passes, where they are known: those over a slice.
-    given: TwoPassEvaluation | None = None
+    first_passes: TwoPassEvaluation | None = None
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
 
     rows = None
@@ -81,17 +81,17 @@ class StreamedSystems(Sample):
     @cached_property
     def passes(self) -> TwoPassEvaluation:
         """Both passes."""
-        if self.given is not None:
-            return self.given
-        return self._plain if self.group is None else self.group.whole
+        if self.first_passes is not None:
+            return self.first_passes
+        return self._plain_passes if self.group is None else self.group.all_rows
 
     @cached_property
     def builds(self) -> BuildSystems:
         """How systems are made of batches."""
-        return BuildSystems(self._read, self.problem, self.settings, tuple(self.measures))
+        return BuildSystems(self._read_batch, self.problem, self.settings, tuple(self.measures))
 
     @cached_property
-    def _plain(self) -> TwoPassEvaluation:
+    def _plain_passes(self) -> TwoPassEvaluation:
         return TwoPassEvaluation(
             self.engine,
             self.template,
@@ -100,35 +100,35 @@ class StreamedSystems(Sample):
             self.columns.names,
             MemoryLimit(self.memory),
             self.problem.summary,
-            self.compared,
+            self.compared_pairs,
             partial(self.problem.look, level=sampling_level(self.engine.rows))
             if self.problem.looks_at_rows
             else None,
-            [] if isinstance(self.engine, SummedRows) else self._beside,
+            [] if isinstance(self.engine, SummedRows) else self._auxiliary_measures,
         )
 
     @property
-    def _beside(self) -> list[tuple[str, Measure]]:
+    def _auxiliary_measures(self) -> list[tuple[str, Measure]]:
         """What is added up for nothing that was asked for."""
         return [
             (name, measure)
-            for name, measure in self.problem.beside(self.template)
+            for name, measure in self.problem.auxiliary_measures(self.template)
             if measure not in self.measures
         ]
 
     @cached_property
     def group(self) -> SlicePasses | None:
         """The passes over all rows and their slices, where there are any."""
-        if not self.columns.slices or self.given is not None:
+        if not self.columns.slices or self.first_passes is not None:
             return None
-        return SlicePasses(self.builds, self._plain, self._slicings[0], self.memory)
+        return SlicePasses(self.builds, self._plain_passes, self._slicings[0], self.memory)
 
     @cached_property
     def _slicings(self) -> tuple[list[StreamSliceDefinition], list[str]]:
         return define_slices(self.columns, self.memory)
 
     @cached_property
-    def _read(self) -> ReadBatch:
+    def _read_batch(self) -> ReadBatch:
         return ReadBatch(self.columns, self._cluster_names)
 
     @cached_property
@@ -142,14 +142,14 @@ class StreamedSystems(Sample):
 
     # --- A number, and how it varies -------------------------------------------------------------
 
-    def reading(
+    def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate:
         """A number and how it varies, from what was added up."""
         under = settings or self.settings
-        made = self.passes.reading(system, measure, under) or self._derived(system, measure)
+        made = self.passes.point_estimate(system, measure, under) or self._derived(system, measure)
         if made is None and self.problem.task == "costs":  # one number, which no row has
-            made = self.template[system].reading(measure)
+            made = self.template[system].point_estimate(measure)
         if made is None:
             raise InputError(
                 f"{measure} takes all rows in memory, which engine={self.engine.kind!r} does not "
@@ -161,21 +161,23 @@ class StreamedSystems(Sample):
         """Of a statistic that was added up for another measure."""
         if (system, measure) in self.passes.statistics:
             return None
-        one, own = self.template[system].asked(measure)
-        found, passed = self.statistic(system, own.definition.on), self.passes.passed
+        one, own = self.template[system].delegate(measure)
+        found, passed = self.statistic(system, own.definition.on), self.passes.first_result
         if found is None or one is not self.template[system]:
             return None
         made = estimate_from_statistic(own, found, self.settings, passed.rows, together=True)
         if made is None or not passed.clustered:
             return made
-        return replace(made, methods={}, error=None, law=None, replicates=None, reduced=True)
+        return replace(
+            made, methods={}, error=None, joint_distribution=None, replicates=None, is_reduced=True
+        )
 
     def statistic(self, system: str, kind: type) -> Any:
         """A statistic of this kind that was added up for a system."""
         one = self.template[system]
-        for (name, measure), found in self.passes.held.items():
+        for (name, measure), found in self.passes.all_statistics.items():
             # What is added up for one of several classes is of that class against the rest.
-            if name == system and isinstance(found, kind) and one.asked(measure)[0] is one:
+            if name == system and isinstance(found, kind) and one.delegate(measure)[0] is one:
                 return found
         return None
 
@@ -183,8 +185,8 @@ class StreamedSystems(Sample):
         """The table of scores of a system, or of one class or label against the rest, where it was
         added up for some measure."""
         like = self.template[system]
-        one = like.asked(replace(parse("AUC", "scores"), label=label))[0]
-        for (name, measure), found in self.passes.held.items():
+        one = like.delegate(replace(parse("AUC", "scores"), label=label))[0]
+        for (name, measure), found in self.passes.all_statistics.items():
             parts: Mapping[Any, ScoreTable] = {}
             if name != system:
                 continue
@@ -192,32 +194,34 @@ class StreamedSystems(Sample):
                 parts = dict(zip(found.labels, found.tables, strict=True))
             elif isinstance(found, StatisticVector) and label is not None:
                 terms = like.terms(measure)
-                if isinstance(terms, AveragedScores) and not terms.pooled:
+                if isinstance(terms, AveragedScores) and not terms.is_pooled:
                     parts = dict(zip(terms.labels, found.parts, strict=True))
-            elif isinstance(found, ScoreTable) and like.asked(measure)[0] is one:
+            elif isinstance(found, ScoreTable) and like.delegate(measure)[0] is one:
                 return found
             if label in parts:
                 return parts[label]
         return None
 
-    def known(self, system: str, measure: Measure) -> bool:
+    def is_known(self, system: str, measure: Measure) -> bool:
         """Whether a number follows from what was added up."""
-        one, own = self.template[system].asked(measure)
-        derived = one is self.template[system] and own.definition.on is not ScoreTable
+        one, own = self.template[system].delegate(measure)
+        derived = one is self.template[system] and own.definition.statistic is not ScoreTable
         there = derived and self.statistic(system, own.definition.on) is not None
         return (system, measure) in self.passes.statistics or there
 
-    def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> StreamedSystems | None:
+    def with_measures(
+        self, systems: Sequence[str], measures: Sequence[Measure]
+    ) -> StreamedSystems | None:
         """Some of the systems, of which other measures are asked: as they are, where that is known,
         and else in passes of their own that are made when something takes their numbers; None where
         the rows cannot be looked at again."""
         # Of clusters a number that follows from others has no error.
-        if self.columns.cluster is None or not self.rereadable:
-            if all(self.known(name, measure) for name in systems for measure in measures):
+        if self.columns.cluster is None or not self.is_rereadable:
+            if all(self.is_known(name, measure) for name in systems for measure in measures):
                 return replace(
-                    self, template={n: self.template[n] for n in systems}, given=self.passes
+                    self, template={n: self.template[n] for n in systems}, first_passes=self.passes
                 )
-            if not self.rereadable:
+            if not self.is_rereadable:
                 return None
 
         def made() -> StreamedSystems:
@@ -228,17 +232,17 @@ class StreamedSystems(Sample):
                 measures=measures,
                 template={name: self.template[name] for name in systems},
                 memory=self.memory // max(1, tables),
-                compared=(),
-                given=None,
+                compared_pairs=(),
+                first_passes=None,
                 _bounds={},
             )
 
         return cached(self, ("also", *systems, *measures), made)
 
-    def under(self, settings: Settings) -> StreamedSystems:
+    def with_settings(self, settings: Settings) -> StreamedSystems:
         """The same with other intervals."""
-        template = {name: system.under(settings) for name, system in self.template.items()}
-        return replace(self, settings=settings, template=template, given=self.passes)
+        template = {name: system.with_settings(settings) for name, system in self.template.items()}
+        return replace(self, settings=settings, template=template, first_passes=self.passes)
 
     def constant(self, system: str, measure: Measure) -> float:
         """What the best constant answer gets."""
@@ -270,7 +274,7 @@ class StreamedSystems(Sample):
             if isinstance(statistic, ScoreTable):
                 bounds = statistic.bounds(area.name)
             elif isinstance(statistic, StatisticVector):
-                bounds = self.template[system].terms(measure).ends(measure, statistic)
+                bounds = self.template[system].terms(measure).value_bounds(measure, statistic)
             elif isinstance(statistic, ClassTables):
                 for weight, of in zip(weights.values(), tables, strict=True):
                     bounds = bounds + weight * np.array(of.bounds(area.name))
@@ -279,7 +283,7 @@ class StreamedSystems(Sample):
             value = reading.value
             found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
             found["possible"] = "exact" if area.name == "AUC" else "bound"
-        if measure.definition.place is not None and isinstance(statistic, ScoreTable):
+        if measure.definition.threshold_index is not None and isinstance(statistic, ScoreTable):
             found["threshold"] = float(measure.plain.threshold(statistic))
         return found
 
@@ -296,7 +300,7 @@ class StreamedSystems(Sample):
         self.check_drawn(settings)
         self.passes.compare(pairs)
         for pair in pairs:
-            for measure in self.directed:
+            for measure in self.directed_measures:
                 found = self.passes.difference(pair, measure, settings)
                 if found is not None:
                     yield pair, measure, found
@@ -305,38 +309,38 @@ class StreamedSystems(Sample):
         """That no interval is asked for that draws rows, which are gone."""
         if settings.prefers_bootstrap or any(name in DRAWN for name in settings.methods):
             raise InputError(
-                f"interval={settings.asked!r} resamples rows, which requires engine='memory'; "
+                f"interval={settings.requested!r} resamples rows, which requires engine='memory'; "
                 "expected 'auto', 'analytic', 'none' or an analytic method for a stream"
             )
 
     # --- The rows --------------------------------------------------------------------------------
 
     @property
-    def number(self) -> int:
+    def n_rows(self) -> int:
         """How many there are."""
-        return int(self.passes.passed.rows)
+        return int(self.passes.first_result.rows)
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether there are weights."""
         return self.columns.weight is not None
 
     @property
     def clusters(self) -> int | None:
         """How many clusters rows come in."""
-        known = self.columns.cluster is not None and self.rereadable
-        return len(self._read.clusters) if known else None
+        known = self.columns.cluster is not None and self.is_rereadable
+        return len(self._read_batch.clusters) if known else None
 
     @property
-    def rereadable(self) -> bool:
+    def is_rereadable(self) -> bool:
         """Whether the rows can be looked at again."""
-        return self.engine.again
+        return self.engine.is_rereadable
 
     def conventions(self) -> dict[str, Any]:
         """What provenance says of the rows."""
         clusters = self.clusters
         return {
-            "weighted": self.weighted,
+            "weighted": self.has_weights,
             "engine": self.engine.kind,
             **({} if clusters is None else {"clusters": clusters}),
         }
@@ -344,10 +348,10 @@ class StreamedSystems(Sample):
     @property
     def notes(self) -> tuple[str, ...]:
         """How the rows were read, and what was left out of them."""
-        stream, lost = self.engine, self.passes.passed.lost
-        of = self.passes.passed.rows + lost
+        stream, lost = self.engine, self.passes.first_result.lost
+        of = self.passes.first_result.rows + lost
         left = f"{lost:,} of {of:,} rows are left out because values are missing."
-        how = stream.how if isinstance(stream, SummedRows) else "was read in batches"
+        how = stream.origin_note if isinstance(stream, SummedRows) else "was read in batches"
         read = f"{stream.name} {how}: intervals and tests are those of large samples."
         apart = max((high - low for low, high in self._bounds.values()), default=None)
         merged = (
@@ -372,13 +376,13 @@ class StreamedSystems(Sample):
         c, stream, passes = self.columns, self.engine, self.passes
         if isinstance(stream, SummedRows):
             return stream.state
-        said = {kind: dict(of) for kind, of in c.said.items()}
+        said = {kind: dict(of) for kind, of in c.output_columns.items()}
         plan = {"truth": c.truth, "said": said, "weight": c.weight, "cluster": c.cluster}
         plan |= {"task": self.problem.kind, **self.problem.plan}
         asked = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
-        passed = replace(passes.passed, seen=0)  # rows stay where they are
-        state = EvaluationState(plan, asked, passed, self.origins, where=stream.name)
-        return replace(state, parts=stream.stamps) if stream.stamps else state
+        passed = replace(passes.first_result, seen=0)  # rows stay where they are
+        state = EvaluationState(plan, asked, passed, self.origins, location=stream.name)
+        return replace(state, batch_names=stream.stamps) if stream.stamps else state
 
     # --- Slices ----------------------------------------------------------------------------------
 
@@ -391,7 +395,7 @@ class StreamedSystems(Sample):
             SliceDefinition(
                 cut.name, tuple(cut.names[at - first] for at in places), np.zeros(0, np.intp)
             )
-            for cut, first, places in self.group.by_cut()
+            for cut, first, places in self.group.iterate_definitions()
         ]
 
     def slices(self, comparison: Comparison | None) -> Slices | None:
@@ -399,7 +403,7 @@ class StreamedSystems(Sample):
         comparison within each."""
         if self.group is None:
             return None
-        places = [places for _, _, places in self.group.by_cut()]
+        places = [places for _, _, places in self.group.iterate_definitions()]
         halves = (
             _SubsetPair(self, system, cut, of)
             for cut, of in zip(self.cuts, places, strict=True)
@@ -412,19 +416,19 @@ class StreamedSystems(Sample):
 
         return replace(slices, differences=compare_within_slices(self, comparison))
 
-    def parts(self) -> Iterator[tuple[SliceDefinition, str, StreamedSystems]]:
+    def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, StreamedSystems]]:
         """Each slice."""
         if self.group is None:
             return
-        for cut, (_, _, places) in zip(self.cuts, self.group.by_cut(), strict=True):
+        for cut, (_, _, places) in zip(self.cuts, self.group.iterate_definitions(), strict=True):
             for name, at in zip(cut.names, places, strict=True):
-                yield cut, name, self.on(at)
+                yield cut, name, self.on_slice(at)
 
-    def on(self, at: int) -> StreamedSystems:
+    def on_slice(self, at: int) -> StreamedSystems:
         """On a slice, by its place, of which nothing takes another look."""
         assert self.group is not None
         columns = replace(self.columns, stream=single_use_engine(self.engine))
-        return replace(self, columns=columns, given=self.group.part(at))
+        return replace(self, columns=columns, first_passes=self.group.subset(at))
 
 
 @dataclass(frozen=True, eq=False)
@@ -434,9 +438,9 @@ class _SubsetSystem:
     sample: StreamedSystems
     system: str
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """The value of a measure there, and how it varies."""
-        return self.sample.reading(self.system, measure)
+        return self.sample.point_estimate(self.system, measure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,25 +450,29 @@ class _SubsetPair:
     sample: StreamedSystems
     system: str
     cut: SliceDefinition
-    places: Sequence[int]
+    slice_indices: Sequence[int]
 
-    def part(self, part: int) -> _SubsetSystem:
+    def subset(self, part: int) -> _SubsetSystem:
         """What gives the readings of a slice."""
-        return _SubsetSystem(self.sample.on(self.places[part]), self.system)
+        return _SubsetSystem(self.sample.on_slice(self.slice_indices[part]), self.system)
 
     def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """The result on a slice."""
-        return self.sample.on(self.places[part]).estimate(self.system, measure, reading)
+        return self.sample.on_slice(self.slice_indices[part]).estimate(
+            self.system, measure, reading
+        )
 
-    def rest(self, part: int) -> ComplementSystem | None:
+    def complement(self, part: int) -> ComplementSystem | None:
         """What is outside of it; None where nothing is."""
-        if len(self.places) < 2:
+        if len(self.slice_indices) < 2:
             return None
         # What is drawn of it has nothing to do with what is drawn of the slice.
         own = self.sample.settings
         apart = replace(own, seed=(own.seed + 2**62) % 2**63)
         assert self.sample.group is not None
-        return ComplementSystem(self.sample.group.rest(self.places[part]), self.system, apart)
+        return ComplementSystem(
+            self.sample.group.complement(self.slice_indices[part]), self.system, apart
+        )
 
     def forget(self, part: int) -> None:
         """Tables of slices stay, for the rests of others."""

@@ -42,11 +42,11 @@ class Column:
     #: How several columns may stand in its place, as in :data:`WIDE`; "" where they may not.
     wide: str = ""
     #: Whether it may be text that lists labels, of which an empty field of a CSV file has none.
-    lists: bool = False
+    has_lists: bool = False
     #: Whether it is what only one kind of system says, which is evaluated apart from others.
-    apart: bool = False
+    is_separate: bool = False
     #: Whether it is a file of its own, an argument of the command, rather than a column of TABLE.
-    file: bool = False
+    is_file: bool = False
     #: What the docstring of the verb says of it, if that is more than the help.
     description: str = ""
     #: Its type as that docstring has it, with the shape, and as it is annotated.
@@ -88,7 +88,7 @@ class Argument:
     parse: Callable[[Any], Any] | None = None
     #: Whether it says something of what is shown, not of the numbers: ``plan`` and ``compare`` take
     #: no such.
-    shown: bool = False
+    is_shown: bool = False
     #: What the docstring of the verb says of it, if that is more than the help.
     description: str = ""
     #: Its type as that docstring has it, and as it is annotated, where the kind and the choices do
@@ -137,13 +137,13 @@ class Task:
     python_only: tuple[Column | Argument, ...] = ()
     #: The parameters that the verb takes by their place, and of these the ones that it needs.
     positional: tuple[str, ...] = ()
-    needed: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
     #: What the docstring says of an option that tasks share, behind what it says in all verbs.
-    more: Mapping[str, str] = field(default_factory=dict)
+    extra_help: Mapping[str, str] = field(default_factory=dict)
     #: The command's own class, where it does more than is declared: module and name.
     command: str = ""
     #: Whether its rows may come from several test splits.
-    of_splits: bool = False
+    has_splits: bool = False
 
     @property
     def per_system(self) -> tuple[Column, ...]:
@@ -172,8 +172,8 @@ class Function:
     arguments: tuple[Argument, ...]
     #: As of a task.
     positional: tuple[str, ...] = ()
-    needed: tuple[str, ...] = ()
-    more: Mapping[str, str] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    extra_help: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

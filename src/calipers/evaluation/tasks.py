@@ -34,7 +34,6 @@ COUNT = Column(
 CLUSTER = Column(
     "cluster",
     "Column of cluster identifiers (user, patient, site). Intervals and tests are cluster-robust.",
-    flag="cluster-by",
     description="Cluster of each row (user, patient, site), where several rows come from one. "
     "Intervals and tests are then cluster-robust: clusters are taken as independent, rather than "
     "rows, and the bootstrap draws whole clusters.",
@@ -111,7 +110,7 @@ OPTIONS: Mapping[str, Argument] = {
             metavar="COL=X,Y,…",
             many=True,
             parse=parse_bins,
-            shown=True,
+            is_shown=True,
             description='Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, '
             "65]}``. By default they are binned at their quartiles.",
             type="dict of list of float",
@@ -123,7 +122,7 @@ OPTIONS: Mapping[str, Argument] = {
             f"'price=old:1,new:2.5': the column of the cost of each row, {_NUMBER}{_MORE}",
             metavar="NAME=[SYSTEM:]COL|NUMBER,…",
             many=True,
-            shown=True,
+            is_shown=True,
             description="Costs of the systems, by the name of the cost: a column (latencies, "
             'tokens) or one number (a price, a size); or a dict of such by system: ``{"latency '
             '(ms)": {"a": …, "b": …}}``. They are evaluated in ``evaluation.costs`` and compared '
@@ -160,7 +159,8 @@ OPTIONS: Mapping[str, Argument] = {
         Argument(
             "baseline",
             "Compare every system with this one instead of all pairs. FILE.json is an earlier "
-            "evaluation written with --keep; FILE.json:NAME selects one of its systems.",
+            "evaluation written with --keep-predictions; FILE.json:NAME selects one of its "
+            "systems.",
             metavar="NAME|FILE.json",
             kind="earlier",
             description="Reference system. By default all pairs are compared, the later minus "
@@ -200,7 +200,7 @@ OPTIONS: Mapping[str, Argument] = {
             type="str or list of str",
             annotation="str | Sequence[str]",
         ),
-        Argument("resamples", "Number of bootstrap replicates.", 2000, kind="whole", low=100),
+        Argument("n_resamples", "Number of bootstrap replicates.", 2000, kind="whole", low=100),
         Argument(
             "seed", "Seed of the random number generator.", 0, kind="whole", low=0, high=2**63 - 1
         ),
@@ -284,7 +284,7 @@ def engine_argument(task: Task) -> Argument | None:
 
 #: What is asked of the numbers, in the order of the help.
 INFERENCE = (
-    *("measures", "baseline", "compare", "primary", "level", "interval", "resamples", "seed"),
+    *("measures", "baseline", "compare", "primary", "level", "interval", "n_resamples", "seed"),
 )
 #: The order of the parameters of all verbs, by kind: data columns, of which a task's own come
 #: before these; where they are; what is measured, of which a task's own arguments come before
@@ -292,7 +292,7 @@ INFERENCE = (
 COLUMN_ORDER = (*SHARED_ROLES, "slice_bins", "cost", "data", "id", "missing")
 OPTION_ORDER = (
     *("measures", "undefined", "primary", "baseline", "compare", "curves"),
-    *("interval", "level", "resamples", "seed", "engine", "memory", "inputs"),
+    *("interval", "level", "n_resamples", "seed", "engine", "memory", "inputs"),
 )
 _ROWS = ("id", "missing", "slice_bins", "cost", *INFERENCE, "curves", "inputs")
 _IN_BATCHES = ("memory", "stream", "spark", "dask")
@@ -381,7 +381,7 @@ RETRIEVAL = Task(
         Column(
             "qrels",
             "Relevance judgments.",
-            file=True,
+            is_file=True,
             required=True,
             description='Relevance judgments. A file: TREC text (plain, .gz, .zst), ``"-"`` for '
             "the standard input, JSON ``{topic: {document: grade}}``, or a table with the "
@@ -396,7 +396,7 @@ RETRIEVAL = Task(
         Column(
             "runs",
             "Runs: the rankings of the systems.",
-            file=True,
+            is_file=True,
             required=True,
             many=True,
             description="One run, a list of run files (named by their file names), or a dict "
@@ -454,7 +454,7 @@ RETRIEVAL = Task(
     arguments=(
         REL,
         Argument(
-            "collection",
+            "collection_size",
             "Number of documents in the collection, for fall-out.",
             metavar="N",
             kind="whole",
@@ -473,15 +473,15 @@ RETRIEVAL = Task(
         Argument(
             "topic_curves",
             "Plot the curves of this topic in the report: precision-recall, raw and "
-            "interpolated, and ROC if --collection is given. Repeatable, or q1,q2; 'all' for "
+            "interpolated, and ROC if --collection-size is given. Repeatable, or q1,q2; 'all' for "
             "every topic.",
             metavar="TOPIC",
             many=True,
             parse=parse_topics,
-            shown=True,
+            is_shown=True,
             description="Topics whose own curves are added to the report and to "
             "``evaluation.curves``: precision-recall, raw and interpolated, and ROC if "
-            '``collection`` is given. ``"all"`` stands for every topic that has a relevant '
+            '``collection_size`` is given. ``"all"`` stands for every topic that has a relevant '
             "document.",
             type="list of str, or 'all'",
             annotation="str | Sequence[str]",
@@ -505,7 +505,7 @@ RETRIEVAL = Task(
             f"table, with one column per run), a column of --topic-table, {_NUMBER}{_MORE}",
             metavar="NAME=[RUN:]FILE|COL|NUMBER,…",
             many=True,
-            shown=True,
+            is_shown=True,
             description='Costs of the runs, by the name of the cost, such as ``{"latency (ms)": '
             '{"bm25": …, "dense": …}}``: for each run a dict ``{topic: number}``, a file (a '
             "topic and its cost a line, or a table with a column ``topic``), the name of a "
@@ -547,42 +547,45 @@ RETRIEVAL = Task(
             "(condensed lists).",
         ),
         Argument(
-            "incomplete",
+            "judgment_bounds",
             "Also report bounds for incomplete judgments: the range of each value over all "
             "grades of unjudged documents.",
             kind="switch",
-            shown=True,
+            is_shown=True,
             description="Whether to report bounds for incomplete judgments: the range of each "
             "value over all possible grades of the unjudged documents, as ``possible_low`` and "
             "``possible_high`` of an estimate. Bounds are sharp for most measures, outer bounds "
             "for some, and unavailable for others.",
         ),
         Argument(
-            "unfound",
-            "With --incomplete: maximum number of unjudged relevant documents per topic that a "
+            "max_unretrieved",
+            "With --judgment-bounds: maximum number of unjudged relevant documents per topic that "
+            "a "
             "run does not retrieve (default: no limit).",
             metavar="N",
             kind="whole",
             low=0,
             high=MOST,
-            shown=True,
-            description="With ``incomplete``: maximum number of unjudged relevant documents per "
+            is_shown=True,
+            description="With ``judgment_bounds``: maximum number of unjudged relevant documents "
+            "per "
             'topic that a run does not retrieve. ``"open"`` sets no limit other than '
-            "``collection``.",
+            "``collection_size``.",
             type="int or 'open'",
             annotation="str | int",
             unless='"open"',
         ),
         Argument(
             "max_grade",
-            "With --incomplete: highest grade of an unjudged document (default: the highest "
+            "With --judgment-bounds: highest grade of an unjudged document (default: the highest "
             "judged grade).",
             metavar="N",
             kind="whole",
             low=1,
             high=MOST,
-            shown=True,
-            description="With ``incomplete``: highest grade that an unjudged document may have; "
+            is_shown=True,
+            description="With ``judgment_bounds``: highest grade that an unjudged document may "
+            "have; "
             "by default the highest judged grade.",
         ),
     ),
@@ -593,8 +596,8 @@ RETRIEVAL = Task(
     per_unit_help=f"Report the value on every topic: {_PER_UNIT}",
     command="calipers.cli.retrieval:RetrievalCommand",
     positional=("qrels", "runs"),
-    needed=("qrels", "runs"),
-    more={
+    required=("qrels", "runs"),
+    extra_help={
         "measures": '``"official"`` stands for the default measures of trec_eval, ``"all_trec"`` '
         'for all of its measures, ``"set"`` for set measures, macro-averaged over topics and '
         'pooled, ``"diversity"`` for those of subtopics.',
@@ -624,10 +627,10 @@ CLASSIFICATION = Task(
       calipers classification truth.csv --truth y --id row --score s \\
         --system a=a.csv --system b=b.parquet -m AUC -m 'precision@recall=0.9'
       calipers classification scan.csv --truth y --score s --threshold youden \\
-        -m recall -m specificity --slice site --cluster-by patient --missing drop
+        -m recall -m specificity --slice site --cluster patient --missing drop
       calipers classification scan.csv --truth y --score s --threshold cost \\
         --costs 1,20 --prevalence 0.01
-      calipers classification lab.csv --truth sick --score marker --cutoffs 2,4,8
+      calipers classification lab.csv --truth sick --score marker --threshold-table 2,4,8
       calipers classification screening.csv --truth cancer --predicted blood --count people \\
         --positive yes
       calipers classification matrix.csv --rows predicted --positive yes
@@ -757,7 +760,7 @@ CLASSIFICATION = Task(
     ),
     command="calipers.cli.classification:ClassificationCommand",
     positional=("truth", "predicted", "y"),
-    of_splits=True,
+    has_splits=True,
 )
 
 _LABELS = (
@@ -792,7 +795,7 @@ MULTILABEL = Task(
             metavar="COLS",
             required=True,
             wide="pattern",
-            lists=True,
+            has_lists=True,
             description="Labels of each row: a column of sets or lists of labels; a column of "
             "text that ``separator`` splits; or Booleans, or 0 and 1, for each label: a dict of "
             "columns, a data frame, or an array of shape (n, n_labels), dense or sparse. Lists of "
@@ -807,7 +810,7 @@ MULTILABEL = Task(
             metavar="COLS",
             per_system=True,
             wide="pattern",
-            lists=True,
+            has_lists=True,
             description="Predicted labels of each row, in the forms of ``truth``; for several "
             "systems a dict from their names to such.",
             type="array-like of shape (n,) or (n, n_labels), or dict of such",
@@ -888,8 +891,8 @@ MULTILABEL = Task(
         ),
     ),
     positional=("truth", "predicted", "y"),
-    needed=("truth",),
-    more={
+    required=("truth",),
+    extra_help={
         "measures": 'Example-based measures (``"example-F1"``, ``"LRAP"``); any measure of '
         ':func:`classification` on one label (``"recall[sun]"``, ``"AUC[sun]"``); and averages '
         'over labels (``"macro-F1"``, ``"micro-AUC"``, ``"weighted-AP"``, ``"macro-Brier"``).',
@@ -897,7 +900,7 @@ MULTILABEL = Task(
         "very large samples; averages of AUC and AP use influence functions, summed over the "
         "labels of a row.",
     },
-    of_splits=True,
+    has_splits=True,
 )
 
 REGRESSION = Task(
@@ -940,7 +943,7 @@ REGRESSION = Task(
             metavar="COLS",
             per_system=True,
             wide="outputs",
-            apart=True,
+            is_separate=True,
             description="Predicted values, in the forms of ``truth``; for several systems a dict "
             "from their names to such.",
             type="array-like of shape (n,) or (n, n_outputs), or dict of such",
@@ -952,7 +955,7 @@ REGRESSION = Task(
             metavar="COLS",
             per_system=True,
             wide="levels",
-            apart=True,
+            is_separate=True,
             description="Predicted quantiles, in place of ``predicted``: a dict or data frame "
             "with a column for each level, such as ``{0.05: …, 0.5: …, 0.95: …}``; for several "
             "systems a dict from their names to such. The levels 0.05 and 0.95 form the 90% "
@@ -984,8 +987,8 @@ REGRESSION = Task(
         ),
     ),
     positional=("truth", "predicted", "y"),
-    needed=("truth",),
-    of_splits=True,
+    required=("truth",),
+    has_splits=True,
 )
 
 RANKING = Task(
@@ -1099,8 +1102,8 @@ RANKING = Task(
     per_unit="group",
     per_unit_help=f"Report the value on every group: {_PER_UNIT}",
     positional=("group", "truth", "score"),
-    needed=("group", "truth", "score"),
-    more={
+    required=("group", "truth", "score"),
+    extra_help={
         "cost": "A column has one value for each group.",
         "engine": "Findings and baselines of an earlier evaluation need all rows in memory.",
         "measures": "The measures of :func:`calipers.retrieval`, where each row is a document "
@@ -1214,15 +1217,15 @@ CLUSTERING = Task(
             annotation="Any",
         ),
         Argument(
-            "reclusterings",
+            "n_reclusterings",
             default=100,
             kind="whole",
             description="Number of re-clusterings of resampled points.",
         ),
     ),
     positional=("features", "labels", "truth"),
-    needed=("features", "labels"),
-    more={
+    required=("features", "labels"),
+    extra_help={
         "measures": "``silhouette[c]`` is the mean of the cluster called c.",
         "engine": "A stream supports measures against the truth and measures of cluster centres.",
     },
@@ -1242,7 +1245,7 @@ AGREEMENT = Task(
       calipers agreement grades.csv --raters ann,ben,eve --scale ordinal --by-rater
       calipers agreement labels.csv --item doc --rater who --rating label
       calipers agreement grades.csv --raters experts=ann,ben --raters crowd=w1,w2,w3
-      calipers agreement labels.parquet --raters ann,ben --cluster-by document
+      calipers agreement labels.parquet --raters ann,ben --cluster document
     """,
     columns=(
         Column(
@@ -1339,7 +1342,7 @@ AGREEMENT = Task(
         ),
     ),
     positional=("ratings", "raters"),
-    needed=(),
+    required=(),
 )
 
 #: All of them, in the order in which they are listed.

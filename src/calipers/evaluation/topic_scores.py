@@ -77,10 +77,10 @@ class TopicScores:
     constant: FloatArray | None = None
     #: Of topics that weigh differently or stand for several, all that were given, once each, and
     #: the places of these there; how many are left out because they weigh nothing.
-    whole: TopicScores | None = None
-    kept: IntArray | None = None
+    all_topics: TopicScores | None = None
+    topic_indices: IntArray | None = None
     weightless: int | None = None
-    counted: bool = False
+    is_weighted: bool = False
     #: What the values came from, by system.
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
     #: Tells what has to be the same where systems of another day are compared with these.
@@ -88,7 +88,7 @@ class TopicScores:
     _serial: list[DependenceResult] = field(default_factory=list, repr=False)
 
     @classmethod
-    def of(
+    def from_systems(
         cls,
         topics: tuple[str, ...],
         systems: Mapping[str, Statistics],
@@ -102,7 +102,7 @@ class TopicScores:
         """Measure the systems; ``zero`` puts 0 where a value is undefined."""
         values, reasons, weights = {}, {}, {}
         for name, statistics in systems.items():
-            of = [statistics[measure.definition.on] for measure in measures]
+            of = [statistics[measure.definition.statistic] for measure in measures]
             filled = [m.where_undefined("zero" if zero else "nan") for m in measures]
             values[name] = np.column_stack([m.apply(s) for m, s in zip(filled, of, strict=True)])
             reasons[name] = [
@@ -154,10 +154,10 @@ class TopicScores:
             },
             importance=own,
             constant=None if self.constant is None else self.constant[kept],
-            whole=self,
-            kept=kept,
+            all_topics=self,
+            topic_indices=kept,
             weightless=None if weight is None else int(np.count_nonzero(weight == 0)),
-            counted=columns.count is not None and bool((columns.count != 1).any()),
+            is_weighted=columns.count is not None and bool((columns.count != 1).any()),
         )
 
     @property
@@ -165,16 +165,21 @@ class TopicScores:
         """Names of the systems."""
         return tuple(self.values)
 
-    def topics_of(
+    def topic_rows(
         self, system: str, j: int, settings: Settings, places: Any = slice(None)
     ) -> TopicRows:
         """The values of one measure, on some topics by their places or on all."""
-        weight, importance = self.weights[system].get(j), self.importance_of(self.measures[j])
+        weight, importance = self.weights[system].get(j), self.unit_weights(self.measures[j])
         all_places = all_topics = np.arange(len(self.topics))[places]
-        summary, values = Summary.of(self.measures[j].definition), self.values[system][places, j]
+        summary, values = (
+            Summary.from_measure(self.measures[j].definition),
+            self.values[system][places, j],
+        )
         own = None if weight is None else weight[places]
         if summary.formula is not None and np.isfinite(summary.value(values, own)):
-            all_places = all_places[~summary.has(values, own)]  # others count without a value
+            all_places = all_places[
+                ~summary.defined_mask(values, own)
+            ]  # others count without a value
         counts = {
             reason: int(np.isin(topics, all_places).sum())
             for reason, topics in self.reasons[system][j].items()
@@ -187,8 +192,8 @@ class TopicScores:
             self.unit,
             {reason: n for reason, n in counts.items() if n},
             importance=None if importance is None else importance[places],
-            clusters=None if self.clusters is None else self.clusters.taken(all_topics),
-            order=None if self.order is None else self.order.taken(all_topics),
+            clusters=None if self.clusters is None else self.clusters.take_rows(all_topics),
+            order=None if self.order is None else self.order.take_rows(all_topics),
         )
 
     def estimates(self) -> tuple[Estimate, ...]:
@@ -197,7 +202,7 @@ class TopicScores:
         for system in track(self.values, "measuring"):
             each = range(len(self.measures))
             readings = estimate_over_topics(
-                [self.topics_of(system, j, self.settings) for j in each]
+                [self.topic_rows(system, j, self.settings) for j in each]
             )
             self._look(system, readings)
             out += [
@@ -214,7 +219,7 @@ class TopicScores:
 
         named = zip(self.measures, readings, strict=True)
         self._serial.extend(
-            DependenceResult.at(system, str(measure), reading)
+            DependenceResult.from_estimate(system, str(measure), reading)
             for measure, reading in named
             if reading.kind != "count" and np.isfinite(reading.value)
         )
@@ -224,15 +229,15 @@ class TopicScores:
         if self.constant is None:
             return float("nan")
         measure = self.measures[j]
-        importance = self.importance_of(measure)
-        return Summary.of(measure.definition).value(
+        importance = self.unit_weights(measure)
+        return Summary.from_measure(measure.definition).value(
             self.constant[places, j], None, None if importance is None else importance[places]
         )
 
     def per_unit(self) -> PerUnit:
         """The values themselves."""
-        if self.whole is not None:
-            return self.whole.per_unit()
+        if self.all_topics is not None:
+            return self.all_topics.per_unit()
         names = [str(measure) for measure in self.measures]
         return PerUnit(
             self.unit,
@@ -244,20 +249,20 @@ class TopicScores:
             },
         )
 
-    def to_keep(self) -> StoredPredictions | None:
+    def to_stored_predictions(self) -> StoredPredictions | None:
         """What comparisons with later systems need."""
-        if self.whole is not None:
-            return self.whole.to_keep()
+        if self.all_topics is not None:
+            return self.all_topics.to_stored_predictions()
         if not self.statistics:
             return None
         return keeping.store_rankings(self.unit, self.topics, self.statistics, self.common())
 
-    def of_curves(self, *, zero: bool) -> dict[str, Any]:
+    def curve_options(self, *, zero: bool) -> dict[str, Any]:
         """What curves of means over these topics take."""
         return {
             "zero": zero,
             "settings": self.settings,
-            "kept": self.kept,
+            "kept": self.topic_indices,
             "importance": self.importance,
             "clusters": self.clusters,
             "order": self.order,
@@ -288,14 +293,14 @@ class TopicScores:
             per_unit=self.per_unit(),
             provenance=provenance(task, self.settings, conventions, inputs),
             sources=self,
-            asked=requested_names(self.measures),
+            requested_names=requested_names(self.measures),
             **shared,
         )
         if not costs:
             return made
         from calipers.evaluation.costs import add_costs
 
-        costs = costs if self.kept is None else costs.taken(self.kept)
+        costs = costs if self.topic_indices is None else costs.taken(self.topic_indices)
         rows = self.settings, self.importance, self.clusters
         return add_costs(made, costs, costs.systems, *rows, made=cut_by, unit=self.unit)
 
@@ -304,8 +309,8 @@ class TopicScores:
         """What provenance says of weights, clusters and times."""
         return {
             **({} if self.weightless is None else {"weighted": True}),
-            **({"counted": True} if self.counted else {}),
-            **({} if self.clusters is None else {"clusters": self.clusters.number}),
+            **({"counted": True} if self.is_weighted else {}),
+            **({} if self.clusters is None else {"clusters": self.clusters.n_clusters}),
             **({} if self.order is None else {"times": self.order.size}),
         }
 
@@ -361,32 +366,32 @@ class TopicScores:
             system: dict(
                 zip(
                     judged,
-                    estimate_over_topics([self.topics_of(system, j, settings) for j in judged]),
+                    estimate_over_topics([self.topic_rows(system, j, settings) for j in judged]),
                     strict=True,
                 )
             )
             for system in self.values
         }
         width = 4 if self.importance is None else 8
-        step = max(1, _AT_ONCE // (width * len(judged) * settings.resamples))
+        step = max(1, _AT_ONCE // (width * len(judged) * settings.n_resamples))
         for begin in range(0, len(pairs), step):
             asked = [(pair, j) for pair in pairs[begin : begin + step] for j in judged]
             both = [(readings[a][j], readings[b][j]) for (a, b), j in asked]
             for (pair, j), made in zip(asked, paired_differences(both, settings), strict=True):
                 yield pair, self.measures[j], made
 
-    def values_of(self, measure: Measure) -> FloatArray | None:
+    def unit_values(self, measure: Measure) -> FloatArray | None:
         """The value of each topic and system, shape (topics, systems); None where topics are not
         independent."""
-        table = self.table_of(measure)
-        return None if self._dependent(table) else table
+        table = self.value_table(measure)
+        return None if self._is_dependent(table) else table
 
-    def table_of(self, measure: Measure) -> FloatArray:
+    def value_table(self, measure: Measure) -> FloatArray:
         """The same, whether or not topics are independent."""
         j = self.measures.index(measure)
         return np.column_stack([table[:, j] for table in self.values.values()])
 
-    def _dependent(self, table: FloatArray) -> bool:
+    def _is_dependent(self, table: FloatArray) -> bool:
         """Whether topics come in clusters, or those that follow each other in time differ alike by
         these values."""
         if self.clusters is not None or self.order is None:
@@ -394,27 +399,32 @@ class TopicScores:
         from calipers.inference import serial
 
         has = np.flatnonzero(~np.isnan(table).any(axis=1))
-        apart, order = table[has] - table[has].mean(axis=1, keepdims=True), self.order.taken(has)
+        apart, order = (
+            table[has] - table[has].mean(axis=1, keepdims=True),
+            self.order.take_rows(has),
+        )
         return any(serial.row_dependence(order, x - x.mean()) is not None for x in apart.T)
 
-    def importance_of(self, measure: Measure) -> FloatArray | None:
+    def unit_weights(self, measure: Measure) -> FloatArray | None:
         """What each topic counts for; None where all count once, as in sums."""
         return None if measure.definition.summary == "sum" else self.importance
 
-    def dealt(self, measure: Measure, settings: Settings) -> FloatArray | None:
+    def permutation_values(self, measure: Measure, settings: Settings) -> FloatArray | None:
         """The same as values of whose mean the summary is made, by how much each topic moves it;
         None where topics are not independent."""
-        if self._dependent(self.table_of(measure)):
+        if self._is_dependent(self.value_table(measure)):
             return None
         j = self.measures.index(measure)
         columns = []
         for system, table in self.values.items():
-            topics = self.topics_of(system, j, settings)
+            topics = self.topic_rows(system, j, settings)
             [reading] = estimate_over_topics([topics])
             assert reading.influence is not None
             moved = reading.influence()
             assert moved is not None
             own = np.full(len(table), np.nan)
-            own[topics.has] = reading.value + moved.column[topics.has] / topics.steps
+            own[topics.defined_mask] = (
+                reading.value + moved.column[topics.defined_mask] / topics.steps
+            )
             columns.append(own)
         return np.column_stack(columns)

@@ -103,21 +103,21 @@ class _TopicSubsets:
     system: str
     cut: SliceDefinition
     #: How many slices there are in all, which p-values will account for.
-    asked: int
-    _kept: dict[int, _TopicSubset] = field(default_factory=dict, repr=False)
+    n_requested: int
+    _cache: dict[int, _TopicSubset] = field(default_factory=dict, repr=False)
 
-    def part(self, part: int) -> _TopicSubset:
+    def subset(self, part: int) -> _TopicSubset:
         """The topics of a part."""
-        if part not in self._kept:
-            self._kept[part] = _TopicSubset(self, part, self.cut.rows[part], self.source.settings)
-        return self._kept[part]
+        if part not in self._cache:
+            self._cache[part] = _TopicSubset(self, part, self.cut.rows[part], self.source.settings)
+        return self._cache[part]
 
     def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """The result on a part."""
         default = self.source.default(self.source.measures.index(measure), self.cut.rows[part])
         return to_estimate(reading, str(measure), self.system, default)
 
-    def rest(self, part: int) -> _TopicSubset | None:
+    def complement(self, part: int) -> _TopicSubset | None:
         """The other topics, drawn independently of these; None where there are none."""
         if len(self.cut.names) < 2:
             return None
@@ -130,50 +130,52 @@ class _TopicSubsets:
 
     def forget(self, part: int) -> None:
         """Give back what it has drawn."""
-        self._kept.pop(part, None)
+        self._cache.pop(part, None)
 
 
 @dataclass(frozen=True, eq=False)
 class _TopicSubset:
     """Some topics of a system: those of a part, or those outside of it."""
 
-    parts: _TopicSubsets
-    part: int
-    places: Any
+    subsets: _TopicSubsets
+    subset_index: int
+    topic_indices: Any
     settings: Settings
-    _dealt: list[decks.Lots] = field(default_factory=list, repr=False)
+    _permutation_cache: list[decks.Lots] = field(default_factory=list, repr=False)
 
     @property
     def rows(self) -> _TopicSubset:
         """What gives the readings."""
         return self
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """Of a measure over these topics."""
         return self._readings[measure]
 
     @cached_property
     def _readings(self) -> dict[Measure, PointEstimate]:
-        source = self.parts.source
+        source = self.subsets.source
         of = [self._topics(j) for j in range(len(source.measures))]
         return dict(zip(source.measures, estimate_over_topics(of), strict=True))
 
     def _topics(self, j: int) -> TopicRows:
-        return self.parts.source.topics_of(self.parts.system, j, self.settings, self.places)
+        return self.subsets.source.topic_rows(
+            self.subsets.system, j, self.settings, self.topic_indices
+        )
 
-    def dealt(self, measure: Measure, value: float, most: int) -> PermutationResult | None:
+    def permute(self, measure: Measure, value: float, most: int) -> PermutationResult | None:
         """The part, whose value this is, less these topics, were the smaller of the two made up by
         chance; None where it has many topics, and where topics come in clusters."""
-        parts = self.parts
+        parts = self.subsets
         if parts.source.clusters is not None:
             return None
-        inside, outside = parts.cut.rows[self.part], self.places
+        inside, outside = parts.cut.rows[self.subset_index], self.topic_indices
         turned = len(inside) > len(outside)
         few = outside if turned else inside
         if len(few) > most:
             return None
         j = parts.source.measures.index(measure)
-        whole = parts.source.topics_of(parts.system, j, self.settings)
+        whole = parts.source.topic_rows(parts.system, j, self.settings)
         if whole.summary.formula is not None:
             return None
         pooled = whole.summary.kind == "pooled"
@@ -184,23 +186,23 @@ class _TopicSubset:
         deck = decks.permutation_pool(RowLosses(values, weight, None, self.settings))
         if deck is None:
             return None
-        value = self.reading(measure).value if turned else value
+        value = self.point_estimate(measure).value if turned else value
         lots = self._lots(len(values), len(few))
-        made = deck.dealt(_mean(whole.summary.kind), decks.SubsetRows(few, value), lots)
+        made = deck.permute(_mean(whole.summary.kind), decks.SubsetRows(few, value), lots)
         if made is None:
             return None
         made = replace(made, unit=parts.source.unit)
-        return made.turned if turned else made
+        return made.negated if turned else made
 
     def _lots(self, topics: int, size: int) -> decks.Lots:
         """So many of all topics, so often that the smallest p-value can decide; once for all
         measures."""
-        if not self._dealt:
+        if not self._permutation_cache:
             often = replace(
-                self.settings, resamples=n_for_adjusted_p(self.parts.asked, self.settings)
+                self.settings, n_resamples=n_for_adjusted_p(self.subsets.n_requested, self.settings)
             )
-            self._dealt.append(decks.draw_subsets(topics, size, often))
-        return self._dealt[0]
+            self._permutation_cache.append(decks.draw_subsets(topics, size, often))
+        return self._permutation_cache[0]
 
 
 def _mean(summary: str) -> Any:

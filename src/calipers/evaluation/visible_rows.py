@@ -25,15 +25,15 @@ class VisibleRows:
 
     systems: Mapping[str, Any]
     #: What a row is called; None where these are some of many rows.
-    named: Callable[[int], str] | None
+    row_name: Callable[[int], str] | None
     #: Whether these are all rows.
-    whole: bool = True
+    is_complete: bool = True
     #: Where they are not, the largest residuals of all rows by system, if there are such.
     largest: Mapping[str, LargestResiduals] = field(default_factory=dict)
     #: How many they are, where these are some.
-    number: str = ""
+    sample_note: str = ""
     #: Whether a row may stand for several, so that it is meant to be there again.
-    counted: bool = False
+    has_counts: bool = False
 
 
 def keep_some(
@@ -48,7 +48,7 @@ def keep_some(
     columns += [np.ones(len(one.truth)) if one.weight is None else one.weight]
     columns += [] if one.clusters is None else [one.clusters.code]
     assert built.numbers is not None
-    return StatisticVector((SampledRows.of(built.numbers, columns, level), *largest))
+    return StatisticVector((SampledRows.from_rows(built.numbers, columns, level), *largest))
 
 
 def _output_columns(system: Any) -> dict[str, Any]:
@@ -60,7 +60,9 @@ def _output_columns(system: Any) -> dict[str, Any]:
 def visible_rows(sample: Any) -> VisibleRows | None:
     """The rows of a sample that can be looked at; None where they are gone."""
     if sample.rows is not None:
-        return VisibleRows(sample.rows, sample.named, counted=getattr(sample, "ids", ()) is None)
+        return VisibleRows(
+            sample.rows, sample.row_name, has_counts=getattr(sample, "ids", ()) is None
+        )
     parts = kept_rows(sample)
     if parts is None:
         return None
@@ -90,16 +92,21 @@ def _rebuild_systems(sample: Any, some: SampledRows, *largest: LargestResiduals)
         for name, system in template.items()
     }
     counted = sample.columns.count is not None
-    if some.whole:
-        return VisibleRows(systems, lambda row: f"row {some.number[row]}", counted=counted)
+    if some.is_complete:
+        return VisibleRows(systems, lambda row: f"row {some.number[row]}", has_counts=counted)
     of_all = dict(zip(systems, largest, strict=True)) if largest else {}
     return VisibleRows(
-        systems, None, whole=False, counted=counted, largest=of_all, number=_sample_note(some)
+        systems,
+        None,
+        is_complete=False,
+        has_counts=counted,
+        largest=of_all,
+        sample_note=_sample_note(some),
     )
 
 
 def _sample_note(some: SampledRows) -> str:
-    return "" if some.whole else f"{len(some.number):,} of {some.rows:,} rows, spread evenly"
+    return "" if some.is_complete else f"{len(some.number):,} of {some.rows:,} rows, spread evenly"
 
 
 def note_of_rows(sample: Any) -> tuple[str, ...]:
@@ -114,7 +121,7 @@ def kept_rows(sample: Any) -> tuple[Any, ...] | None:
     residuals of each system where there are such."""
     if sample.rows is not None:
         return None
-    found = sample.passes.passed.seen
+    found = sample.passes.first_result.seen
     return (
         found.parts if isinstance(found, StatisticVector) and len(found.parts[0].number) else None
     )

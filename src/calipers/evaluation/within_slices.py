@@ -32,14 +32,16 @@ def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[Slice
     if len(pairs) > MOST_PAIRS_WITHIN:
         return ()
     found: dict[Measure, list[DifferenceStatistics]] = {}
-    for cut, name, part in sample.parts():
+    for cut, name, part in sample.iterate_slices():
         # None leads: on several slices no difference is a family by itself.
         asked = ComparisonOptions(part, sample.settings, USUAL, None)
-        for measure, own in asked.found(pairs, "", with_vectors=True).items():
+        for measure, own in asked.statistics_by_measure(pairs, "", with_vectors=True).items():
             there = found.setdefault(measure, [])
-            there += [replace(_drop_degenerate_test(one), part=(cut.column, name)) for one in own]
+            there += [
+                replace(_drop_degenerate_test(one), slice_key=(cut.column, name)) for one in own
+            ]
     return tuple(
-        SliceDifference(*one.part, difference)
+        SliceDifference(*one.slice_key, difference)
         for family in make_families(found, comparison.primary)
         for one, difference in _adjust_family(family, sample, comparison.baseline)
     )
@@ -69,7 +71,7 @@ def _adjust_family(
         }
         of = {measure: own for measure, own in of.items() if own}
         if of:
-            rows = TestFamily(of, sample, baseline, sample.settings, lambda *_: {}).adjusted(way)
+            rows = TestFamily(of, sample, baseline, sample.settings, lambda *_: {}).adjust(way)
             for measure, own in of.items():
                 made.update(zip(map(id, own), rows[measure], strict=True))
     return [(one, made[id(one)]) for own in family.values() for one in own]

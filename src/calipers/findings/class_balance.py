@@ -72,7 +72,7 @@ def _imbalance(
         claim = f"{len(rare)} of {len(weight)} classes are rare, {of_rows(rare.items())}"
     frequent = int(weight.argmax())
     constant = float(weight[frequent] / float(weight.sum()))
-    read = s.named(*READ_WHEN_UNBALANCED)
+    read = s.shown_among(*READ_WHEN_UNBALANCED)
     advice = f"; report {join_words(read)} rather than accuracy" if read else ""
     return FindingDraft(
         f"Class imbalance: {claim}. Always predicting {cells.label(frequent)} has an accuracy of "
@@ -81,7 +81,7 @@ def _imbalance(
             **{f"share of {label}": share for label, share in rare.items()},
             "accuracy of the constant answer": constant,
         },
-        s.named("accuracy", *READ_WHEN_UNBALANCED),
+        s.shown_among("accuracy", *READ_WHEN_UNBALANCED),
     )
 
 
@@ -99,14 +99,14 @@ def few_rows(s: Subject, classes: ClassSizes) -> Iterator[FindingDraft]:
             "changes "
             f"measures of such a class by up to {step:.2g}; interpret them by their intervals.",
             {**{f"rows of {label}": n for label, n in few.items()}, "step": step},
-            s.shown,
+            s.shown_measures,
         )
 
 
 @rule("few-topics", "caution", TopicEstimates, cost="results", counts=True)
 def few_topics(_: Subject, topics: TopicEstimates) -> Iterator[FindingDraft]:
     """There are fewer than {FEW_TOPICS} topics (effective topics if topics are weighted)."""
-    resting = [e for e in topics.estimates if e.no_interval != "exact_count"]
+    resting = [e for e in topics.estimates if e.interval_reason != "exact_count"]
     unit, n = topics.unit, max((e.n for e in resting), default=0)
     if 0 < min(n, topics.size) < FEW_TOPICS:
         effective = f" (effective number {topics.size:.3g})" if topics.size < n else ""

@@ -49,7 +49,7 @@ def _weak_class(
     precision = {"precision": hits / (wrong + hits)} if wrong + hits else {}
     also = "".join(f" (precision {format_number(value)})" for value in precision.values())
     return FindingDraft(
-        f"{s.who} has low recall on {cells.label(code)}: {recall}{also}, against {rest} on all "
+        f"{s.title} has low recall on {cells.label(code)}: {recall}{also}, against {rest} on all "
         f"other rows. Of the correct one-vs-rest decisions (accuracy {format_number(accuracy)}), "
         f"{format_number(owed)} are on rows of other classes.",
         {
@@ -60,7 +60,7 @@ def _weak_class(
             "share of its right answers that are the rest": owed,
             **precision,
         },
-        s.named(f"recall[{label}]", f"precision[{label}]"),
+        s.shown_among(f"recall[{label}]", f"precision[{label}]"),
         about=label,
     )
 
@@ -107,10 +107,11 @@ def _confused_class(
         values["the other way round"] = back
         also = f" Conversely, it predicts {label} for {format_number(back)} of the {confused} rows."
     return FindingDraft(
-        f"{s.who} predicts {confused} for {values['share of the rows']} of the {label} rows, which "
+        f"{s.title} predicts {confused} for {values['share of the rows']} of the {label} rows, "
+        "which "
         f"is {values['share of the errors']} of the errors on {label}.{also}",
         values,
-        s.named(f"recall[{m.labels[code]}]", f"precision[{m.labels[other]}]"),
+        s.shown_among(f"recall[{m.labels[code]}]", f"precision[{m.labels[other]}]"),
         about=f"{m.labels[code]}, {m.labels[other]}",
     )
 
@@ -118,7 +119,7 @@ def _confused_class(
 def _largest_confusions(matrix: ConfusionMatrix) -> Iterator[tuple[int, int, float]]:
     """Yield the most frequent wrong prediction of each class and its weight; classes without
     errors are omitted."""
-    truth, predicted, weight = matrix.occupied()
+    truth, predicted, weight = matrix.occupied_cells()
     beside = truth != predicted
     truth, predicted, weight = truth[beside], predicted[beside], weight[beside]
     order = np.lexsort((predicted, -weight, truth))

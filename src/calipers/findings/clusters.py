@@ -104,13 +104,14 @@ class ClusterCounts:
 def not_above_chance(s: Subject, independence: PermutationTest) -> Iterator[FindingDraft]:
     """The interval of the ARI contains 0, and the p-value of a permutation test that keeps the
     sizes of the clusters exceeds one minus the level."""
-    rand = s.of("ARI")
+    rand = s.estimate_of("ARI")
     if rand.low <= 0 <= rand.high and (p := independence.p()) > 1 - s.level:
         yield FindingDraft(
-            f"{s.who}: the clusters do not agree significantly better than chance with the classes "
+            f"{s.title}: the clusters do not agree significantly better than chance with the "
+            "classes "
             f"(ARI {rand}, permutation {format_p(p)}).",
             {"ARI": rand, "p": p},
-            s.named("ARI"),
+            s.shown_among("ARI"),
         )
 
 
@@ -125,10 +126,11 @@ def negative_mean_silhouette(s: Subject, lying: PointSilhouettes) -> Iterator[Fi
             f"{quote(lying.names[j])} ({format_number(float(means[j]))})" for j in worst
         )
         yield FindingDraft(
-            f"{s.who}: negative mean silhouette of {said}. On average the points of such a cluster "
+            f"{s.title}: negative mean silhouette of {said}. On average the points of such a "
+            "cluster "
             "are closer to another cluster than to their own; consider fewer clusters.",
             {"clusters": float(len(found)), "lowest mean silhouette": float(means[worst[0]])},
-            s.named("silhouette"),
+            s.shown_among("silhouette"),
         )
 
 
@@ -139,12 +141,12 @@ def negative_silhouettes(s: Subject, lying: PointSilhouettes) -> Iterator[Findin
     if share >= SHARE:
         one, other, points = lying.most_between
         yield FindingDraft(
-            f"{s.who}: {share:.0%} of the points have a negative silhouette, that is, they are "
+            f"{s.title}: {share:.0%} of the points have a negative silhouette, that is, they are "
             "closer to another cluster than to their own. The most frequent pair of clusters is "
             f"{quote(lying.names[one])} and {quote(lying.names[other])} "
             f"({format_count(points, 'points')}).",
             {"share": share, "points between the two": float(points)},
-            s.named("silhouette"),
+            s.shown_among("silhouette"),
         )
 
 
@@ -160,9 +162,9 @@ def singleton_clusters(s: Subject, lying: PointSilhouettes) -> Iterator[FindingD
             else f"{alone} clusters are singletons; their silhouettes are"
         )
         yield FindingDraft(
-            f"{s.who}: {some} set to 0.",
+            f"{s.title}: {some} set to 0.",
             {"clusters": float(alone)},
-            s.named("silhouette"),
+            s.shown_among("silhouette"),
         )
 
 
@@ -185,7 +187,7 @@ def disagreement_on_k(s: Subject, numbers: ClusterCounts) -> Iterator[FindingDra
         yield FindingDraft(
             f"Internal measures disagree on the number of clusters: {said}.",
             {f"clusters by {m}": float(numbers.clusters[n]) for n, of in best.items() for m in of},
-            s.named(*measures),
+            s.shown_among(*measures),
         )
 
 
@@ -213,7 +215,7 @@ def _two_in_one(s: Subject, halves: Bisections, found: IntArray) -> FindingDraft
     most = found[np.argsort(-halves.shares[found], kind="stable")]
     said = format_first(f"{quote(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
     return FindingDraft(
-        f"{s.who}: {'a cluster appears' if len(found) == 1 else f'{len(found)} clusters appear'} "
+        f"{s.title}: {'a cluster appears' if len(found) == 1 else f'{len(found)} clusters appear'} "
         f"bimodal: splitting {said} in two along the longest axis removes more of the variance "
         "than splitting uniformly distributed points (75%). Consider more clusters.",
         {"clusters": float(len(found)), "largest share": float(halves.shares[most[0]])},
@@ -241,7 +243,7 @@ def unstable_clusters(s: Subject, stability: Stability) -> Iterator[FindingDraft
             f"{quote(stability.names[j])} ({stability.jaccard[j]:.2f})" for j in worst
         )
         yield FindingDraft(
-            f"{s.who}: {'a cluster is' if len(found) == 1 else f'{len(found)} clusters are'} not "
+            f"{s.title}: {'a cluster is' if len(found) == 1 else f'{len(found)} clusters are'} not "
             f"stable under bootstrap resampling: {said}. A mean Jaccard index below {UNSTABLE} "
             "indicates that a cluster is not reproducible.",
             {"clusters": float(len(found)), "lowest": float(stability.jaccard[worst[0]])},

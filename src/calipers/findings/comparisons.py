@@ -43,15 +43,15 @@ def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
     """A slice differs significantly from all other rows on the leading measure: the p-value,
     adjusted for the number of slices, is at most one minus the level, and the interval of the
     difference excludes 0."""
-    directed = [one for one in compared.slices or () if one.to_rest.higher_is_better is not None]
+    directed = [one for one in compared.slices or () if one.vs_rest.higher_is_better is not None]
     by_column: dict[tuple[str, str], list[SliceEstimate]] = {}
     for one in directed:
         if one.estimate.measure == directed[0].estimate.measure:
             by_column.setdefault((one.estimate.system, one.column), []).append(one)
     for (system, column), found in by_column.items():
         # Adjusted for the slices of the column and the measure already.
-        p = {one.slice: one.to_rest.p_adjusted for one in found if outcome(one.to_rest).decided}
-        known = any(not math.isnan(one.to_rest.p_adjusted) for one in found)
+        p = {one.slice: one.vs_rest.p_adjusted for one in found if outcome(one.vs_rest).decided}
+        known = any(not math.isnan(one.vs_rest.p_adjusted) for one in found)
         differing = [one for one in found if one.slice in p]
         yield Claim(
             min(p.values(), default=1.0 if known else math.nan),
@@ -64,8 +64,8 @@ def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate])
     values: dict[str, float | IntervalNumber] = {}
     texts: list[str] = []
     for one in differing:
-        name, by = quote(one.slice), IntervalNumber.of(one.to_rest)
-        values |= {f"difference of {name}": by, f"adjusted p of {name}": one.to_rest.p_adjusted}
+        name, by = quote(one.slice), IntervalNumber.of(one.vs_rest)
+        values |= {f"difference of {name}": by, f"adjusted p of {name}": one.vs_rest.p_adjusted}
         texts.append(f"{name} {'' if texts else 'differs from all other rows '}by {by:+}")
     return FindingDraft(
         f"{shorten_name(measure)} of {system_name(system)} differs between slices of "
@@ -157,7 +157,7 @@ def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterat
     undecided = [
         d
         for d in primary_differences(comparison)
-        if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.detectable > 0
+        if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.min_detectable > 0
     ]
     if len(list_systems(comparison)) > MANY_SYSTEMS and len(undecided) > MOST_PAIRS:
         return  # a few pairs do not represent all; the ranking shows which are similar
@@ -177,7 +177,7 @@ def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterat
 
 def _no_difference_message(d: Difference) -> FindingDraft:
     """The required number follows from a detectable difference proportional to 1/√n."""
-    reach = d.detectable
+    reach = d.min_detectable
     difference = IntervalNumber.of(d)
     values: dict[str, float | IntervalNumber] = {
         "difference": difference,

@@ -96,7 +96,7 @@ def _identical_systems(
                 "output was "
                 "passed under two names.",
                 {"systems that are the same": len(group)},
-                s.shown[:1],
+                s.shown_measures[:1],
                 systems=tuple(group),
             )
 
@@ -144,7 +144,7 @@ def perfect_sets(s: Subject, answers: MultilabelPredictions) -> Iterator[Finding
         n = effective_size_of(rows.weights)
         varied = sum(ENOUGH <= n * share <= n - ENOUGH for share in rows.shares.tolist())
         if varied:
-            clusters = None if rows.clusters is None else rows.clusters.number
+            clusters = None if rows.clusters is None else rows.clusters.n_clusters
             yield from _perfect_score(
                 s, clusters or n, "predicts the labels of every row correctly"
             )
@@ -154,10 +154,10 @@ def _perfect_score(s: Subject, rows: float, what: str) -> Iterator[FindingDraft]
     low = proportions.clopper_pearson(1.0, rows, s.level).low
     if low > PERFECT:
         yield FindingDraft(
-            f"{s.who} {what}. Perfect results are rare; check whether the truth leaked into the "
+            f"{s.title} {what}. Perfect results are rare; check whether the truth leaked into the "
             "inputs, or the system was trained on these rows.",
             {"rows": rows},
-            s.shown[:1],
+            s.shown_measures[:1],
         )
 
 
@@ -194,7 +194,7 @@ def _duplicates_message(s: Subject, repeats: int, n: int) -> FindingDraft:
         f"{repeats / n:.1%} of the rows are duplicates (same truth and same outputs), which makes "
         "intervals too narrow. Remove them, or pass their origin as cluster=.",
         {"repeated rows": repeats, "rows looked at": n, "share": repeats / n},
-        s.shown[:1],
+        s.shown_measures[:1],
     )
 
 

@@ -65,7 +65,7 @@ def fit_line(
     total = float(len(x) if weight is None else weight.sum())
     number = float(len(x) if weight is None else np.count_nonzero(weight))
     if clusters is not None:
-        number = clusters.number
+        number = clusters.n_clusters
 
     def by_weight(of: FloatArray) -> FloatArray:
         return of if weight is None else weight * of

@@ -82,9 +82,9 @@ class MultilabelRows:
         share = float(np.dot(inside, weight)) / total
         size = effective_size_of(weight)
         if self.clusters is not None:
-            clusters = self.clusters.taken(of)
+            clusters = self.clusters.take_rows(of)
             # As many independent rows as would vary as much; clusters that agree count one each.
-            error, n, held = clusters.mean_error(inside), size, clusters.held
+            error, n, held = clusters.mean_error(inside), size, clusters.cluster_weights
             return lambda level: IntervalNumber.within(
                 share,
                 proportions.clopper_pearson(
@@ -107,7 +107,7 @@ class MultilabelRows:
                     value, clusters.normal(value, *error, level, "clustered")
                 )
             n = effective_size_of(
-                clusters.held
+                clusters.cluster_weights
             )  # Clusters that agree altogether count as one row each.
         else:
             either = (more | less) & (weight > 0)
@@ -179,7 +179,9 @@ def rare_labels(s: Subject, rows: MultilabelRows) -> Iterator[Claim]:
 def _rare_labels(
     s: Subject, rows: MultilabelRows, rare: Sequence[tuple[str, IntervalNumber]]
 ) -> FindingDraft:
-    blind = [str(m) for m in s.measures if m.counts_absent or m.average in ("micro", "weighted")]
+    blind = [
+        str(m) for m in s.measures if m.counts_true_negatives or m.average in ("micro", "weighted")
+    ]
     advice = ""
     if blind:
         advice = (
@@ -207,7 +209,8 @@ def unpredicted_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[F
     if have and rows.whole:
         listed = format_first(f"{label} (n = {format_number(n)})" for label, n in have)
         yield FindingDraft(
-            f"{s.who} never predicts {rows.some(len(have))}: {listed}. The recall of such a label "
+            f"{s.title} never predicts {rows.some(len(have))}: {listed}. The recall of such a "
+            "label "
             "is 0, and its precision is undefined; check its threshold.",
             rows.listed(have, "rows", "labels never predicted"),
             tuple(str(m) for m in s.measures if m.average == "macro"),
@@ -227,7 +230,7 @@ def unpredicted_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[F
 def subset_and_constant(s: Subject, answers: MultilabelPredictions) -> Iterator[Claim]:
     """The interval of subset accuracy minus the subset accuracy of always predicting the most
     frequent set of labels, paired by row{verb} 0."""
-    if not s.named("subset-accuracy"):
+    if not s.shown_among("subset-accuracy"):
         return
     rows = answers.rows
     usual = rows.usual()
@@ -285,7 +288,7 @@ def _confused_labels(
     names = [rows.labels[code] for code in codes]
     of_all, of_errors, there = (share(s.level) for share in shares)
     return FindingDraft(
-        f"{s.who} predicts {other} instead of {label} for {of_all} of the {label} rows, which is "
+        f"{s.title} predicts {other} instead of {label} for {of_all} of the {label} rows, which is "
         f"{of_errors} of those that miss {label}. Of all other rows without {other}, {there} are "
         f"predicted as {other}.",
         {

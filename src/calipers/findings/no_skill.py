@@ -31,7 +31,7 @@ from calipers.statistics import Moments, ScoreTable, effective_size
 def auc_below_chance(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
-    area = s.of("AUC")
+    area = s.estimate_of("AUC")
     if math.isnan(area.value):  # undefined if one class is absent
         return
     p = 1.0
@@ -48,10 +48,11 @@ def auc_below_chance(s: Subject, table: ScoreTable) -> Iterator[Claim]:
 def _ranks_wrongly(s: Subject, area: IntervalNumber) -> FindingDraft:
     turned = IntervalNumber(1 - area.value, 1 - area.high, 1 - area.low)
     return FindingDraft(
-        f"{s.who} ranks below chance (AUC {area}). The negated score has an AUC of {turned}; check "
+        f"{s.title} ranks below chance (AUC {area}). The negated score has an AUC of {turned}; "
+        "check "
         "the direction of the score and which class is positive.",
         {"AUC": area, "AUC of the negated score": turned},
-        s.named("AUC"),
+        s.shown_among("AUC"),
     )
 
 
@@ -69,7 +70,8 @@ def j_below_chance(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
 def _answers_wrongly(s: Subject, recall: IntervalNumber, fpr: IntervalNumber) -> FindingDraft:
     j, hits, alarms = recall - fpr, 1 - recall.value, 1 - fpr.value
     return FindingDraft(
-        f"{s.who} predicts below chance: recall {format_number(recall.value)} at a false positive "
+        f"{s.title} predicts below chance: recall {format_number(recall.value)} at a false "
+        "positive "
         "rate of "
         f"{format_number(fpr.value)} (difference {j:+}). The opposite predictions have a recall of "
         f"{format_number(hits)} at {format_number(alarms)}; check which class is positive.",
@@ -80,7 +82,7 @@ def _answers_wrongly(s: Subject, recall: IntervalNumber, fpr: IntervalNumber) ->
             "recall of the opposite": hits,
             "FPR of the opposite": alarms,
         },
-        s.named("recall", "specificity", "FPR", "J"),
+        s.shown_among("recall", "specificity", "FPR", "J"),
     )
 
 
@@ -102,7 +104,7 @@ def compare_with_constant(
 
     def said(kind: str, verb: str) -> FindingDraft:
         return FindingDraft(
-            f"{s.who}: {name} {own} {verb} {format_number(always)}, the {name} of always "
+            f"{s.title}: {name} {own} {verb} {format_number(always)}, the {name} of always "
             "predicting "
             f"{answer} (difference {gain:+}).",
             {
@@ -110,7 +112,7 @@ def compare_with_constant(
                 f"{name} of the constant answer": always,
                 "difference": gain,
             },
-            s.named(name.replace(" ", "-"), "error-rate"),
+            s.shown_among(name.replace(" ", "-"), "error-rate"),
             kind=f"{name.split(maxsplit=1)[0]}-{kind}-constant",
         )
 
@@ -136,14 +138,14 @@ CHOSEN = " and corrected for the choice of the {} among {}, lies below"
 def accuracy_and_constant(s: Subject, cells: ConfusionCells) -> Iterator[Claim]:
     """The interval of accuracy minus the accuracy of always predicting the most frequent class,
     paired by row{verb} 0."""
-    if not s.named("accuracy", "error-rate"):
+    if not s.shown_among("accuracy", "error-rate"):
         return
     m = cells.matrix
     frequent = int(m.truth.argmax())
     of = ClassCellCounts(frequent)
     apart = cells.apart(of.right_elsewhere, of.missed)
     always, answer = float(m.truth[frequent] / m.total), cells.label(frequent)
-    own = s.of("accuracy")
+    own = s.estimate_of("accuracy")
     yield from compare_with_constant(s, "accuracy", own, answer, always, apart, m.classes)
 
 
@@ -163,7 +165,7 @@ def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     measure = next((m for m in s.measures if m.constant is not None), None)
     if measure is None:
         return
-    best = measure.constant(of.truth, of.weight, **measure.parameters)
+    best = measure.constant_prediction(of.truth, of.weight, **measure.parameters)
     losses = [measure.losses(of.truth, x) for x in (of.predicted, np.full(len(of.truth), best))]
     if not all(np.isfinite(x).all() for x in losses):
         return
@@ -181,7 +183,8 @@ def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
 
     def said(kind: str, verb: str) -> FindingDraft:
         return FindingDraft(
-            f"{s.who}: {shorten_name(name)} {format_number(own)} {verb} {format_number(constant)}, "
+            f"{s.title}: {shorten_name(name)} {format_number(own)} {verb} "
+            f"{format_number(constant)}, "
             f"the {shorten_name(name)} of "
             f"always predicting {format_number(best)} (difference of the mean {losses_name} "
             f"{gap:+}).",
@@ -207,10 +210,10 @@ def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
 @rule("like-chance", "caution", ScoreTable, cost="scores")
 def auc_not_above_chance(s: Subject, _: ScoreTable) -> Iterator[FindingDraft]:
     """The interval of the AUC contains 0.5."""
-    area = s.of("AUC")
+    area = s.estimate_of("AUC")
     if area.low <= 0.5 <= area.high:
         yield FindingDraft(
-            f"{s.who} does not rank significantly better than chance (AUC {area}).",
+            f"{s.title} does not rank significantly better than chance (AUC {area}).",
             {"AUC": area},
-            s.named("AUC"),
+            s.shown_among("AUC"),
         )

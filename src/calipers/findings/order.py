@@ -45,7 +45,8 @@ def _neighbor_message(s: Subject, of: UnorderedInfluence, moved: FloatArray) -> 
     found = serial.dependence(moved)
     count = of.rows * found.effective / found.periods
     return FindingDraft(
-        f"{s.who}: neighbouring rows are correlated; the lag-1 autocorrelation of their influence "
+        f"{s.title}: neighbouring rows are correlated; the lag-1 autocorrelation of their "
+        "influence "
         f"on {of.measure} is {found.lag_one:.2f}. If rows are in temporal order, the effective "
         f"sample size is about {count:,.0f} instead of {of.rows:,}, and intervals are too narrow. "
         "Pass time= or cluster=.",

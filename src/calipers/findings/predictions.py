@@ -51,7 +51,7 @@ def miscalibration(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     the interval of the slope excludes 1 or that of the intercept excludes 0 (corrected for the two
     tests); or the probabilities separate the classes, which is improbable under calibration."""
     # Fitting a recalibration takes seconds at 10⁶ rows, so do it only if it is reported.
-    if len(s.named(*RECALIBRATION)) < 2 or not (area := s.of("AUC")).low > 0.5:
+    if len(s.shown_among(*RECALIBRATION)) < 2 or not (area := s.estimate_of("AUC")).low > 0.5:
         return
     p = {name: s.p(name, ideal) for name, (ideal, _, _) in RECALIBRATION.items()}
     if area.value == 1:
@@ -68,7 +68,7 @@ def _miscalibration_message(
     found: dict[str, float | IntervalNumber] = {}
     texts, about = [], []
     for name, (ideal, higher, lower) in RECALIBRATION.items():
-        of = found[name] = s.of(name)
+        of = found[name] = s.estimate_of(name)
         if math.isnan(of.value):
             continue
         side = higher if of.value > ideal else lower
@@ -85,11 +85,11 @@ def _miscalibration_message(
             f"{format_p(chance)})"
         )
     return FindingDraft(
-        f"{s.who} discriminates (AUC {area}) but is miscalibrated: {join_words(texts)}. "
+        f"{s.title} discriminates (AUC {area}) but is miscalibrated: {join_words(texts)}. "
         "Recalibrate "
         "the probabilities on other rows.",
         {"AUC": area, **found},
-        s.named("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
+        s.shown_among("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
         about=", ".join(about),
     )
 
@@ -152,7 +152,7 @@ def _one_sided_message(
     for name, code in (("LR+", 1), ("LR-", 0)):
         over, under = [single_cell(1, code), class_cells(0)], [single_cell(0, code), class_cells(1)]
         values[name] = cells.ratio(over, under)(s.level)
-    values |= {name: s.of(name) for name in s.named(*values)}
+    values |= {name: s.estimate_of(name) for name in s.shown_among(*values)}
     sure, unsure = codes
     names = ("NPV", "precision") if sure == 0 else ("precision", "NPV")
     predictive = " and ".join(f"{name} {values[name]}" for name in names)
@@ -161,7 +161,7 @@ def _one_sided_message(
     )
     prevalence = float(m.truth[1] / m.total)
     return FindingDraft(
-        f"{s.who} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
+        f"{s.title} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
         f"{predictive} at a prevalence of "
         f"{format_number(prevalence)}{f' ({weight})' if weight else ''}."
         f"{_prevalence_note(cells, does[0], values)}",
@@ -172,7 +172,7 @@ def _one_sided_message(
             "LR+": values["LR+"],
             "LR-": values["LR-"],
         },
-        s.named("precision", "NPV", "LR+", "LR-", "recall", "specificity"),
+        s.shown_among("precision", "NPV", "LR+", "LR-", "recall", "specificity"),
         kind=f"rules-{does[0]}-only",
     )
 
@@ -217,10 +217,10 @@ def _overprediction_message(
     s: Subject, label: str, ratio: IntervalNumber, occurs: float, answered: float
 ) -> FindingDraft:
     return FindingDraft(
-        f"{s.who} over-predicts {label}: {format_number(answered)} of the predictions against "
+        f"{s.title} over-predicts {label}: {format_number(answered)} of the predictions against "
         f"{format_number(occurs)} of the rows (ratio {ratio}).",
         {"ratio": ratio, "share of the answers": answered, "share of the rows": occurs},
-        s.named("precision", "recall", "specificity", "NPV"),
+        s.shown_among("precision", "recall", "specificity", "NPV"),
         about=label,
     )
 
@@ -240,12 +240,12 @@ class TunedThreshold:
 def tuned_threshold(s: Subject, table: ScoreTable, tuned: TunedThreshold) -> Iterator[FindingDraft]:
     """The threshold was optimised on the rows that it is evaluated on."""
     values, measure = {"threshold": tuned.threshold}, tuned.measure
-    if measure.on is ConfusionMatrix:
-        values[f"{measure}"] = float(measure.apply(table.at(tuned.threshold)))
+    if measure.statistic is ConfusionMatrix:
+        values[f"{measure}"] = float(measure.apply(table.to_confusion_matrix(tuned.threshold)))
         outside = tuned.out_of_bag(measure)
         if not math.isnan(outside):
             values[f"{measure} out of bag"] = outside
-    yield FindingDraft(tuned.note(table), values, s.named(str(measure)))
+    yield FindingDraft(tuned.note(table), values, s.shown_among(str(measure)))
 
 
 @rule("ties", "caution", ScoreTable, cost="scores", counts=True)
@@ -254,10 +254,10 @@ def ties(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     pairs = float(table.total_positive * table.total_negative)
     tied = float((table.positive * table.negative).sum()) / pairs if pairs else 0.0
     if tied >= TIED:
-        area, distinct = s.of("AUC"), len(table.scores)
+        area, distinct = s.estimate_of("AUC"), len(table.scores)
         lost, won = area.value - tied / 2, area.value + tied / 2
         yield FindingDraft(
-            f"{s.who} has {format_count(distinct, 'distinct scores')}; {format_number(tied)} of "
+            f"{s.title} has {format_count(distinct, 'distinct scores')}; {format_number(tied)} of "
             "the pairs of a "
             "positive and a negative row are tied. The AUC counts a tie as one half; with all ties "
             f"broken it would be between {format_number(lost)} and {format_number(won)}.",
@@ -268,5 +268,5 @@ def ties(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
                 "AUC with ties lost": lost,
                 "AUC with ties won": won,
             },
-            s.named("AUC", "PR-AUC", "AP"),
+            s.shown_among("AUC", "PR-AUC", "AP"),
         )

@@ -48,14 +48,14 @@ def coverage_off(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
 
 
 def _coverage_off(s: Subject, name: str, share: float) -> FindingDraft:
-    found = s.of(name)
+    found = s.estimate_of(name)
     side, mend = ("more", "narrower") if found.value > share else ("less", "wider")
     return FindingDraft(
-        f"{s.who}: the {format_percent(share)} prediction intervals cover {found} of the rows, "
+        f"{s.title}: the {format_percent(share)} prediction intervals cover {found} of the rows, "
         f"{side} "
         "than nominal. Recalibrate them on held-out rows, for example by conformal prediction.",
         {"coverage": found, "to hold": share},
-        s.named(name, f"interval-score@{share:.10g}", f"mean-width@{share:.10g}"),
+        s.shown_among(name, f"interval-score@{share:.10g}", f"mean-width@{share:.10g}"),
         about=f"{share:.10g}, {mend}",
     )
 
@@ -69,13 +69,15 @@ def conditional_miscoverage(s: Subject, of: QuantilePredictions) -> Iterator[Cla
         used = slice(None) if of.weight is None else of.weight > 0
         weight = None if of.weight is None else of.weight[used]
         rows = np.arange(len(of.truth))[used]
-        clusters = None if of.clusters is None else of.clusters.taken(rows)
+        clusters = None if of.clusters is None else of.clusters.take_rows(rows)
         w = np.ones(len(rows)) if weight is None else weight
         size = Moments.from_rows(np.zeros(len(rows)), weight).effective_size
-        if min(size, np.inf if clusters is None else clusters.worth) < ENOUGH:
+        if min(size, np.inf if clusters is None else clusters.effective_number) < ENOUGH:
             return
         hits = covered_rows(of.truth, of.said, share)[used]
-        ranks = SortedValues.of(np.mean(of.said.ends(share), axis=0)[used]).midranks(w)
+        ranks = SortedValues.from_column(
+            np.mean(of.said.interval_limits(share), axis=0)[used]
+        ).midranks(w)
         found = fit_line(ranks, hits, weight, clusters)
         if found is None or math.isnan(found.p):
             return
@@ -91,7 +93,8 @@ def _miscoverage_message(
 ) -> FindingDraft:
     low, high = ends
     return FindingDraft(
-        f"{s.who}: the coverage of the {format_percent(share)} prediction intervals depends on the "
+        f"{s.title}: the coverage of the {format_percent(share)} prediction intervals depends on "
+        "the "
         f"prediction; it is {low} in the lowest quintile of the predictions and {high} in the "
         "highest. Examine the coverage by prediction, and let the width vary with the uncertainty.",
         {
@@ -99,7 +102,7 @@ def _miscoverage_message(
             "coverage of the highest fifth": high,
             "p": p,
         },
-        s.named(f"interval-coverage@{share:.10g}", f"interval-score@{share:.10g}"),
+        s.shown_among(f"interval-coverage@{share:.10g}", f"interval-score@{share:.10g}"),
         about="higher" if high.value > low.value else "lower",
     )
 
@@ -115,8 +118,8 @@ def crossing_quantiles(s: Subject, of: QuantilePredictions) -> Iterator[FindingD
         first = "" if of.named is None else f", first in {of.named(int(rows[0]))}"
         of_rows = format_count(len(of.truth), "rows" if first else "examined rows")
         yield FindingDraft(
-            f"{s.who}: the predicted quantiles cross in {len(rows):,} of {of_rows}{first}. Sort "
+            f"{s.title}: the predicted quantiles cross in {len(rows):,} of {of_rows}{first}. Sort "
             "the quantiles of each row; this never increases the mean pinball loss.",
             {"rows that cross": len(rows)},
-            s.shown,
+            s.shown_measures,
         )

@@ -100,11 +100,11 @@ def no_judged_documents(s: Subject, run: RunStatistics) -> Iterator[FindingDraft
     retrieved = int(run.rankings.retrieved.sum())
     why = run.spelling("documents") or "Compare the document ids of the run and the judgments."
     yield FindingDraft(
-        f"{s.who} retrieves {format_count(retrieved, 'documents')} for judged topics, but no "
+        f"{s.title} retrieves {format_count(retrieved, 'documents')} for judged topics, but no "
         "judged one, "
         f"so every measure is 0. {why}",
         {"documents retrieved": retrieved, "judged": 0},
-        s.shown,
+        s.shown_measures,
     )
 
 
@@ -120,10 +120,10 @@ def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
         others = f" It has {format_count(run.unjudged_topics, 'topics')} without judgments."
     why = run.spelling("topics") or 'Use topics="both" to exclude topics that the run lacks.'
     yield FindingDraft(
-        f"{s.who} retrieves nothing for {missing} of {topics} judged topics; its measures are 0 "
+        f"{s.title} retrieves nothing for {missing} of {topics} judged topics; its measures are 0 "
         f"there.{others} {why}",
         {"topics missing": missing, "topics": topics, "unjudged topics": run.unjudged_topics},
-        s.shown,
+        s.shown_measures,
     )
 
 
@@ -146,9 +146,9 @@ def low_judged_fraction(s: Subject, runs: RunStatisticsByName) -> Iterator[Findi
         yield FindingDraft(
             f"Low judged fraction in the top {TOP}: {listed}. Unjudged documents count as "
             "non-relevant, which biases scores against runs that did not contribute to the pool. "
-            "Use incomplete=True for bounds on each measure.",
+            "Use judgment_bounds=True for bounds on each measure.",
             {f"share judged of {shorten_name(name)}": share for name, share in few.items()},
-            s.shown,
+            s.shown_measures,
         )
 
 
@@ -179,9 +179,9 @@ def tied_scores(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
         what = "judged documents"
         order = 'topic. Ties are ordered by id; use ties="average" for the mean over all orders.'
     yield FindingDraft(
-        f"{s.who}: {tied:.0%} of the {what} have the same score as others of the {order}{also}",
+        f"{s.title}: {tied:.0%} of the {what} have the same score as others of the {order}{also}",
         values,
-        s.shown,
+        s.shown_measures,
     )
 
 
@@ -196,7 +196,7 @@ def nothing_to_order(s: Subject, graded: GradedGroups) -> Iterator[FindingDraft]
             "measures "
             "are constant or undefined for any order, so these groups do not separate systems.",
             {"groups of one grade": same, "groups": groups},
-            s.shown,
+            s.shown_measures,
         )
 
 

@@ -37,7 +37,7 @@ class RaterPanel:
 @rule("raters-disagree", "caution", RaterPanel, cost="rows")
 def low_agreement(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
     """The interval of Krippendorff's alpha lies below {ENOUGH:g}."""
-    alpha = s.of(panel.measure)
+    alpha = s.estimate_of(panel.measure)
     p = s.p(panel.measure, ENOUGH) / 2 if alpha.high < ENOUGH else 1.0
     if not math.isnan(alpha.low):
         yield Claim(p, partial(_low_agreement_message, s, panel, alpha))
@@ -45,11 +45,11 @@ def low_agreement(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
 
 def _low_agreement_message(s: Subject, panel: RaterPanel, alpha: IntervalNumber) -> FindingDraft:
     return FindingDraft(
-        f"{s.who}: agreement is too low for conclusions from the ratings (alpha {alpha}, below "
+        f"{s.title}: agreement is too low for conclusions from the ratings (alpha {alpha}, below "
         f"{ENOUGH:g}). Examine pairs of raters and revise the instructions, or aggregate more "
         "ratings by majority.",
         {"alpha": alpha},
-        s.named(panel.measure),
+        s.shown_among(panel.measure),
     )
 
 
@@ -70,11 +70,11 @@ def _outlying_rater_message(
     s: Subject, panel: RaterPanel, name: str, gain: IntervalNumber
 ) -> FindingDraft:
     return FindingDraft(
-        f"{s.who}: {shorten_name(name)} rates differently from the others; alpha is higher by "
+        f"{s.title}: {shorten_name(name)} rates differently from the others; alpha is higher by "
         f"{gain:+} "
         f"without {shorten_name(name)}. Compare the ratings: the outlying ones need not be wrong.",
         {"gain": gain},
-        s.named(panel.measure),
+        s.shown_among(panel.measure),
         about=name,
     )
 
@@ -83,13 +83,13 @@ def _outlying_rater_message(
 def dominant_category(s: Subject, panel: RaterPanel) -> Iterator[FindingDraft]:
     """One category has {COMMON:.0%} of the ratings or more, {COMMON:.0%} or more of the pairs of
     ratings agree, and Krippendorff's alpha is below {ENOUGH:g}."""
-    alpha, agree = s.of(panel.measure), s.of("percent-agreement")
+    alpha, agree = s.estimate_of(panel.measure), s.estimate_of("percent-agreement")
     if panel.share >= COMMON and agree.value >= COMMON and alpha.value < ENOUGH:
         yield FindingDraft(
-            f"{s.who}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. As "
+            f"{s.title}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. As "
             f"{format_percent(panel.share)} of the ratings are {quote(panel.commonest)}, most "
             "pairs are "
             "expected to agree by chance; rate more items of the other categories.",
             {"agreement": agree, "alpha": alpha, "share": panel.share},
-            s.named(panel.measure, "percent-agreement"),
+            s.shown_among(panel.measure, "percent-agreement"),
         )

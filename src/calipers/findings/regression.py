@@ -59,7 +59,7 @@ class Residuals:
         self.weight = None if of.weight is None else of.weight[used]
         self.clusters = of.clusters
         if of.clusters is not None and self._used is not None:
-            self.clusters = of.clusters.taken(self._used)
+            self.clusters = of.clusters.take_rows(self._used)
         truth = of.truth[used]
         residual = self.predicted - truth
         self.unit = _max_abs(residual)
@@ -69,7 +69,7 @@ class Residuals:
             self.values: FloatArray = residual
             self.size = self._moments.effective_size
             if self.clusters is not None:
-                self.size = min(self.size, self.clusters.worth)
+                self.size = min(self.size, self.clusters.effective_number)
 
     @cached_property
     def rows(self) -> npt.NDArray[np.intp]:
@@ -100,7 +100,7 @@ class Residuals:
         """The share of the rows that are predicted less, and half of those that are as much."""
         if self.weight is None:
             return midranks(self.predicted)
-        return SortedValues.of(self.predicted).midranks(self.weight)
+        return SortedValues.from_column(self.predicted).midranks(self.weight)
 
     @cached_property
     def line(self) -> LinearTrend | None:
@@ -119,7 +119,7 @@ class Residuals:
 
     def error(self, of: FloatArray) -> float:
         """The standard error of such a mean."""
-        return MeanVariance(self.weight, self.clusters).error(of)
+        return MeanVariance(self.weight, self.clusters).standard_error(of)
 
     def at_ends(self, of: FloatArray, level: float) -> tuple[IntervalNumber, IntervalNumber]:
         """The mean of a value per row in the lowest and in the highest fifth of predictions."""
@@ -166,7 +166,7 @@ def _mean(
     moments = Moments.from_rows(values, None if weight is None else weight[rows])
     n, se = moments.effective_size, moments.standard_error
     if clusters is not None:
-        own = clusters.taken(rows)
-        n, se = own.worth, own.mean_error(values).se
-    made = intervals.student(moments.mean, se, n, level).within(*ends)
+        own = clusters.take_rows(rows)
+        n, se = own.effective_number, own.mean_error(values).se
+    made = intervals.student(moments.mean, se, n, level).clip(*ends)
     return IntervalNumber.within(moments.mean, made)

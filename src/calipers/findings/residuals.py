@@ -59,14 +59,14 @@ def heavy_tails(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
 
 
 def _heavy_tails(s: Subject, ratio: float) -> FindingDraft:
-    read = s.named("MAE", "MedAE")
+    read = s.shown_among("MAE", "MedAE")
     return FindingDraft(
-        f"{s.who}: the residuals are heavy-tailed; their standard deviation is {ratio:.2f} times "
+        f"{s.title}: the residuals are heavy-tailed; their standard deviation is {ratio:.2f} times "
         f"their mean absolute deviation ({_NORMAL:.2f} if normal). RMSE, MSE and R² depend mostly "
         f"on few rows; report {' and '.join(read) or 'MAE or MedAE'} as well. The chi-square "
         "interval of the RMSE assumes normal residuals and is too narrow here.",
         {"standard over mean absolute deviation": ratio, "of normal residuals": _NORMAL},
-        s.named("RMSE", "MSE", "R2", "MAE", "MedAE"),
+        s.shown_among("RMSE", "MSE", "R2", "MAE", "MedAE"),
     )
 
 
@@ -103,12 +103,12 @@ def _skewness_message(s: Subject, made: IntervalNumber) -> FindingDraft:
     part = made if share > 0.5 else IntervalNumber(1 - share, 1 - made.high, 1 - made.low)
     side = "high" if share > 0.5 else "low"
     return FindingDraft(
-        f"{s.who}: the residuals are skewed; {part} of them are {which} their mean, and the "
+        f"{s.title}: the residuals are skewed; {part} of them are {which} their mean, and the "
         f"largest are of predictions that are too {side}. RMSE rewards predicting the mean, MAE "
         "the median, and here the two differ: choose the measure accordingly. Symmetric intervals "
         "(normal, Student) are less accurate; the default ones allow for skewness.",
         {f"share {which} the mean": part},
-        s.named("RMSE", "MSE", "MAE", "mean-error"),
+        s.shown_among("RMSE", "MSE", "MAE", "mean-error"),
         about=which,
     )
 
@@ -133,7 +133,8 @@ def _trend_message(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft
     now, then = (r.unit * math.sqrt(x) for x in (mse, r.mean(np.square(found.rest))))
     how = "too extreme" if found.slope > 0 else "too moderate"
     return FindingDraft(
-        f"{s.who}: the predictions are {how}; the mean residual is {low:+} in the lowest quintile "
+        f"{s.title}: the predictions are {how}; the mean residual is {low:+} in the lowest "
+        "quintile "
         f"of the predictions and {high:+} in the highest. A linear correction fitted to these rows "
         f"would change the RMSE from {format_number(now)} to {format_number(then)}; fit it on "
         "other rows.",
@@ -144,7 +145,7 @@ def _trend_message(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft
             "RMSE on a line": then,
             "p": found.p,
         },
-        s.named("RMSE", "MSE", "MAE", "mean-error", "R2"),
+        s.shown_among("RMSE", "MSE", "MAE", "mean-error", "R2"),
         about=how,
     )
 
@@ -181,7 +182,7 @@ def _heteroscedasticity_message(
 ) -> FindingDraft:
     grow, most = ("grow", "large") if found.slope > 0 else ("shrink", "small")
     return FindingDraft(
-        f"{s.who}: errors are heteroscedastic; the mean absolute error is {low} in the lowest "
+        f"{s.title}: errors are heteroscedastic; the mean absolute error is {low} in the lowest "
         f"quintile of the predictions and {high} in the highest. RMSE and MAE mostly reflect the "
         f"{most} predictions; report relative errors (RMSLE, MAPE) or errors by slice as well.",
         {
@@ -189,7 +190,7 @@ def _heteroscedasticity_message(
             "mean error of the highest fifth": high,
             "p": found.p,
         },
-        s.named("RMSE", "MSE", "MAE", "RMSLE", "MAPE"),
+        s.shown_among("RMSE", "MSE", "MAE", "RMSLE", "MAPE"),
         about=grow,
     )
 
@@ -214,7 +215,8 @@ def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
         for squares, weight in ((found.of_squares, found.of_weight), left)
     )
     yield FindingDraft(
-        f"{s.who}: {k:,} of {format_count(found.rows, 'rows')} account{'s' if k == 1 else ''} for "
+        f"{s.title}: {k:,} of {format_count(found.rows, 'rows')} account{'s' if k == 1 else ''} "
+        "for "
         f"{format_percent(round(share, 2))} of the squared error: "
         f"{format_first(found.names, _NAMED)}. "
         f"Without {'it' if k == 1 else 'them'} the RMSE would be {format_number(then)} instead of "
@@ -225,7 +227,7 @@ def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
             "RMSE": now,
             "RMSE without them": then,
         },
-        s.named("RMSE", "MSE", "R2", "max-error"),
+        s.shown_among("RMSE", "MSE", "R2", "max-error"),
         of_all_rows=True,
     )
 

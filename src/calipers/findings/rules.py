@@ -131,17 +131,17 @@ class Subject:
 
     name: str | None
     level: float
-    has: tuple[object, ...] = ()
+    data: tuple[object, ...] = ()
     measures: tuple[Measure, ...] = ()
     estimate: Callable[[str], Estimate] | None = None
     inference: bool = True
     output: str = ""
-    called: Mapping[str, str] = field(default_factory=dict)
+    display_names: Mapping[str, str] = field(default_factory=dict)
     at_level: Callable[[str, float], IntervalNumber] | None = None
     looked_at: str = ""
 
     @property
-    def who(self) -> str:
+    def title(self) -> str:
         """The system at the start of a sentence."""
         return system_subject(self.name or "") + (
             f" on {quote(self.output)}" if self.output else ""
@@ -149,9 +149,9 @@ class Subject:
 
     def get(self, kind: type[E]) -> E | None:
         """The data of a type, if any."""
-        return next((one for one in self.has if isinstance(one, kind)), None)
+        return next((one for one in self.data if isinstance(one, kind)), None)
 
-    def of(self, measure: str) -> IntervalNumber:
+    def estimate_of(self, measure: str) -> IntervalNumber:
         """The estimate of a measure with its interval."""
         assert self.estimate is not None
         return IntervalNumber.of(self.estimate(measure))
@@ -159,7 +159,7 @@ class Subject:
     def p(self, measure: str, at: float) -> float:
         """The two-sided p-value of a measure against the value ``at``: 1 minus the level at which
         its interval just reaches it. Replicates have short tails and are taken as normal."""
-        found = self.of(measure)
+        found = self.estimate_of(measure)
         if math.isnan(found.low):
             return math.nan
         of_level = self.at_level
@@ -174,13 +174,13 @@ class Subject:
         return min(1.0, 2 * p_of_level(excludes, self.level))
 
     @cached_property
-    def shown(self) -> tuple[str, ...]:
+    def shown_measures(self) -> tuple[str, ...]:
         """The names of the reported measures."""
         return tuple(map(str, self.measures))
 
-    def named(self, *measures: str) -> tuple[str, ...]:
+    def shown_among(self, *measures: str) -> tuple[str, ...]:
         """Those of ``measures`` that are reported."""
-        return tuple(name for name in measures if name in self.shown)
+        return tuple(name for name in measures if name in self.shown_measures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +220,12 @@ class Rule:
         pairs = {n: v for n, v in values if isinstance(v, IntervalNumber) and not math.isnan(v.low)}
         return Finding(
             kind=name,
-            sentence=f"{said.sentence} Estimated from {some}." if some else said.sentence,
-            rule=KINDS[name].when,
+            message=f"{said.sentence} Estimated from {some}." if some else said.sentence,
+            criterion=KINDS[name].when,
             severity=KINDS[name].severity,
             systems=said.systems or (() if subject.name is None else (subject.name,)),
-            measures=tuple(subject.called.get(name, name) for name in said.measures),
-            numbers={n: float(v.value if isinstance(v, IntervalNumber) else v) for n, v in values},
+            measures=tuple(subject.display_names.get(name, name) for name in said.measures),
+            values={n: float(v.value if isinstance(v, IntervalNumber) else v) for n, v in values},
             intervals={n: (v.low, v.high) for n, v in pairs.items()},
             level=subject.level if said.level is None else said.level,
             output=subject.output,

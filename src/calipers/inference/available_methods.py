@@ -50,12 +50,12 @@ BY_REPLICATES = ("paired bootstrap", "paired cluster bootstrap")
 def available_intervals(reading: PointEstimate) -> dict[str, Limits]:
     """The intervals that a number can have, by method; one that asks for None does not apply."""
     made: dict[str, Limits] = {}
-    if reading.draws and not reading.pivotal:
+    if reading.has_replicates and not reading.is_biased:
         made["percentile"] = lambda level: _percentile(reading, level)
         made["bca"] = lambda level: _bca_interval(reading, level)
-    if reading.studentised is not None:
+    if reading.studentized_replicates is not None:
         made["studentised"] = lambda level: _studentized_interval(reading, level)
-    if reading.stratified is not None:
+    if reading.stratified_replicates is not None:
         made["stratified"] = lambda level: _stratified_percentile(reading, level)
     if reading.error is not None or reading.influence is not None:
         made["by error"] = made["delta"] = lambda level: error_interval(reading, level)
@@ -73,12 +73,12 @@ def effective_number(reading: PointEstimate) -> float:
 def error_interval(reading: PointEstimate, level: float) -> Interval | None:
     """From the standard error: normal, on the logit scale where the reading is so there, by
     Student's t where it comes in clusters; None where it is not known."""
-    found, value, clusters = reading.found_error, reading.value, reading.clusters
+    found, value, clusters = reading.standard_error, reading.value, reading.clusters
     if found is None:
         return None
     if isinstance(found, Interval):
-        return found if reading.reduced else None
-    if clusters is not None and clusters.number < 2:
+        return found if reading.is_reduced else None
+    if clusters is not None and clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
     if reading.transform is not None:
         return _transformed_interval(reading, found, level)
@@ -94,7 +94,7 @@ def _transformed_interval(reading: PointEstimate, found: StandardError, level: f
     assert reading.transform is not None
     scale, value, se = SCALES[reading.transform], reading.value, found.se
     name = f"{found.name}, {scale.name}"
-    if not (0 < se < np.inf and scale.holds(value)):
+    if not (0 < se < np.inf and scale.is_defined(value)):
         at_end = "area_at_its_limit" if reading.transform == "logit" else "no_spread"
         return intervals.no_interval(name, at_end if se >= 0 else "too_few_rows")
     most = 1.0
@@ -102,7 +102,7 @@ def _transformed_interval(reading: PointEstimate, found: StandardError, level: f
     if reading.transform == "rest" and rows >= FEW_BESIDE_ONE_ROW:
         most = min(most, ERROR_OF_ONE_ROW / (se * scale.slope(value)))
     if reading.clusters is not None:
-        name = reading.clusters.named(name)
+        name = reading.clusters.annotate_method(name)
     if found.degrees is not None:
         se = intervals.to_student(se, found.degrees, level)
     low = intervals.transformed_normal(scale, value, most * se, level, name).low
@@ -137,9 +137,9 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
     share, or a mean between two ends, Wilson's interval with the effective number of rows; of an
     area the logit; of a mean that is never negative the logarithm; of an agreement, which is 1 less
     a ratio of two sums, that of this ratio."""
-    found, clusters, value = reading.found_error, reading.clusters, reading.value
+    found, clusters, value = reading.standard_error, reading.clusters, reading.value
     if clusters is None or not isinstance(found, StandardError):
-        return found if isinstance(found, Interval) and reading.reduced else None
+        return found if isinstance(found, Interval) and reading.is_reduced else None
     if not (found.degrees is not None and found.degrees > 0 and np.isfinite(found.se)):
         return intervals.no_interval("none", "too_few_clusters")
     low, high = reading.bounds
@@ -151,7 +151,7 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
             length = high - low
             share, se = (value - low) / length, found.se / length
             own = None if reading.influence is None else reading.influence()
-            name = clusters.named(f"{found.name if own is None else own.name}, logit")
+            name = clusters.annotate_method(f"{found.name if own is None else own.name}, logit")
             if not (se > 0 and 0 < share < 1):
                 return intervals.no_interval(name, "area_at_its_limit")
             wide = intervals.to_student(se, found.degrees, level)
@@ -160,13 +160,13 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
                 made, low=low + length * made.low, high=low + length * made.high, se=found.se
             )
     if reading.kind == "agreement of raters" and value < high and found.se > 0:
-        name = clusters.named(f"Student t, {SCALES['rest'].name}")
+        name = clusters.annotate_method(f"Student t, {SCALES['rest'].name}")
         half = intervals.t_quantile(level, found.degrees) * found.se
-        return Interval(*SCALES["rest"].around(value, half), name, se=found.se)
+        return Interval(*SCALES["rest"].symmetric_limits(value, half), name, se=found.se)
     if mean and np.isfinite(low) and value > low and found.se > 0:
-        name = clusters.named("Student t, log")
+        name = clusters.annotate_method("Student t, log")
         half = intervals.t_quantile(level, found.degrees) * found.se
-        ends = SCALES["log"].around(value - low, half)
+        ends = SCALES["log"].symmetric_limits(value - low, half)
         return Interval(low + ends[0], low + ends[1], name, se=found.se)
     return error_interval(reading, level)
 
@@ -177,13 +177,15 @@ def _wilson_of_clusters(reading: PointEstimate, found: StandardError, level: flo
     (low, high), own = reading.bounds, None if reading.influence is None else reading.influence()
     length = high - low
     share = min(max((reading.value - low) / length, 0.0), 1.0)
-    held = reading.clusters.held if own is None else own.space.parts(own.column)[1]
+    held = (
+        reading.clusters.cluster_weights if own is None else own.space.cluster_sums(own.column)[1]
+    )
     scaled = found.se / length, found.degrees or 0.0
     rows = (reading.sizes() or (effective_number(reading),))[0]
     whole = reading.kind in _SHARES
     size = reading.clusters.share_size(share, scaled, held, rows if whole else np.inf, level)
     made = proportions.wilson(share, size, level)
-    name = reading.clusters.named(f"{made.method}, clustered")
+    name = reading.clusters.annotate_method(f"{made.method}, clustered")
     ends = low + length * made.low, low + length * made.high
     return Interval(*ends, name, se=found.se)
 
@@ -191,53 +193,55 @@ def _wilson_of_clusters(reading: PointEstimate, found: StandardError, level: flo
 def _bootstrap_name(reading: PointEstimate) -> str:
     """What its bootstrap is called."""
     name = "bootstrap [B]" if reading.clusters is None else reading.clusters.bootstrap
-    name = reading.drawn_as or name
+    name = reading.resampling_name or name
     if reading.operands is None:
         return name
-    return f"{'pivotal ' * reading.pivotal}paired {name}"
+    return f"{'pivotal ' * reading.is_biased}paired {name}"
 
 
 def _percentile(reading: PointEstimate, level: float) -> Interval:
-    if reading.clusters is not None and reading.clusters.number < 2:
+    if reading.clusters is not None and reading.clusters.n_clusters < 2:
         return intervals.no_interval(_bootstrap_name(reading), "too_few_clusters")
-    return intervals.percentile(reading.drawn, level, _bootstrap_name(reading))
+    return intervals.percentile(reading.cached_replicates, level, _bootstrap_name(reading))
 
 
 def _bca_interval(reading: PointEstimate, level: float) -> Interval | None:
     moved = _jackknife(reading)
     if moved is None:
         return None
-    if reading.clusters is not None and reading.clusters.number < 2:
+    if reading.clusters is not None and reading.clusters.n_clusters < 2:
         return intervals.no_interval(_bootstrap_name(reading), "too_few_clusters")
     accelerated = intervals.acceleration(*moved)
-    return intervals.bca(reading.value, reading.drawn, accelerated, level, _bootstrap_name(reading))
+    return intervals.bca(
+        reading.value, reading.cached_replicates, accelerated, level, _bootstrap_name(reading)
+    )
 
 
 def _jackknife(reading: PointEstimate) -> tuple[FloatArray, FloatArray | None] | None:
     """How much units move the value, and for how many rows each stands."""
     if reading.jackknife is not None:
         return reading.jackknife()
-    if reading.left_out is not None and not reading.pivotal:
-        return reading.left_out(), None
+    if reading.group_jackknife is not None and not reading.is_biased:
+        return reading.group_jackknife(), None
     if isinstance(reading.units, UnitValues):
-        return reading.units.moved, None
+        return reading.units.influence_values, None
     moved = None if reading.influence is None else reading.influence()
     if moved is None:
         return None
     if reading.clusters is None:
-        return moved.moved, None
-    return np.bincount(reading.clusters.code, moved.moved).astype(np.float64), None
+        return moved.influence_values, None
+    return np.bincount(reading.clusters.code, moved.influence_values).astype(np.float64), None
 
 
 def _studentized_interval(reading: PointEstimate, level: float) -> Interval | None:
-    assert reading.studentised is not None
-    found = reading.studentised()
+    assert reading.studentized_replicates is not None
+    found = reading.studentized_replicates()
     return None if found is None else intervals.bootstrap_t(reading.value, *found, level)
 
 
 def _stratified_percentile(reading: PointEstimate, level: float) -> Interval | None:
-    assert reading.stratified is not None
-    drawn = reading.stratified()
+    assert reading.stratified_replicates is not None
+    drawn = reading.stratified_replicates()
     return None if drawn is None else intervals.percentile(drawn, level, "stratified bootstrap [B]")
 
 
@@ -261,8 +265,8 @@ Makes = Callable[[PointEstimate], "Procedure | None"]
 
 def procedure_by_name(reading: PointEstimate, name: str) -> Procedure | None:
     """The procedure of a difference by what it goes by; None where it does not apply."""
-    if reading.apart is not None:
-        return reading.apart(name)
+    if reading.procedure_by_method is not None:
+        return reading.procedure_by_method(name)
     return _PROCEDURES[name](reading) if name in _PROCEDURES else None
 
 
@@ -284,7 +288,7 @@ class _Differences:
     exact: bool = True
 
     @property
-    def number(self) -> int:
+    def n(self) -> int:
         """How many there are."""
         of = self.values
         return of.rows if isinstance(of, Histogram) else len(of)
@@ -301,7 +305,7 @@ class _Differences:
     def zero(self) -> _Differences:
         """The same, were all of them 0."""
         of = self.values
-        zero = of.moved(0.0, times=0.0) if isinstance(of, Histogram) else np.zeros(len(of))
+        zero = of.transform(0.0, times=0.0) if isinstance(of, Histogram) else np.zeros(len(of))
         return replace(self, values=zero)
 
 
@@ -309,28 +313,30 @@ def unit_differences(reading: PointEstimate) -> _Differences | None:
     """Those of a difference of independent units that are at hand, or whose spread is known."""
     if reading.clusters is not None:
         return None
-    if reading.discordant is not None:
-        up, down = reading.discordant()
+    if reading.discordant_proportions is not None:
+        up, down = reading.discordant_proportions()
         counts = np.array([up, down, reading.n - up - down])
         return _Differences(np.array([1.0, -1.0, 0.0]), round(up + down), counts=counts)
     known = reading.units if isinstance(reading.units, UnitValues) else None
-    units = known if reading.of_units else None
+    units = known if reading.is_unit_mean else None
     exact = units is not None
     if units is None and reading.linear_units is not None:
         units = reading.linear_units()
     if units is not None:
         if units.clusters is not None:
             return None
-        values = units.values * reading.scale if exact else units.values
+        values = units.values * reading.factor if exact else units.values
         differing = (
-            bayesian_bootstrap.n_nonzero(values) if reading.changed is None else reading.changed()
+            bayesian_bootstrap.n_nonzero(values)
+            if reading.n_changed is None
+            else reading.n_changed()
         )
         return _Differences(values, differing, units.weight, exact=exact)
     if reading.unit_groups is not None:
         return _differences_from_groups(reading, reading.unit_groups())
     if reading.unit_spread is not None:
         return _differences_from_spread(reading, reading.unit_spread())
-    if reading.reduced or reading.influence is None:
+    if reading.is_reduced or reading.influence is None:
         return None
     influence = reading.influence()
     return None if influence is None else _differences_from_influence(reading, influence)
@@ -345,14 +351,14 @@ def _differences_from_influence(
     if len(influence.column) != reading.n:
         return None
     try:
-        values = influence.by_unit(float(reading.n if weight is None else weight.sum()))
+        values = influence.unit_values(float(reading.n if weight is None else weight.sum()))
     except NotImplementedError:  # the rows are gone
         return None
     positive = getattr(space, "positive", None)
     if weight is not None:
         there = weight > 0
         weight, positive = weight[there], None if positive is None else positive[there]
-    return _differences_from_spread(reading, UnitDifferences.of_rows(values, weight, positive))
+    return _differences_from_spread(reading, UnitDifferences.from_rows(values, weight, positive))
 
 
 def _differences_from_spread(
@@ -360,12 +366,12 @@ def _differences_from_spread(
 ) -> _Differences | None:
     """By how values of units are spread, or how much each row moves the difference: these vary
     about it."""
-    if found is None or not found.spread.bounded:
+    if found is None or not found.spread.is_bounded:
         return None
     spread, exact = found.spread, found.exact
     if found.nonzero is None:
-        spread = spread.moved(reading.value - found.mean)
-    differing = found.differing if reading.changed is None else reading.changed()
+        spread = spread.transform(reading.value - found.mean)
+    differing = found.differing if reading.n_changed is None else reading.n_changed()
     return _Differences(spread, differing, exact=exact)
 
 
@@ -395,8 +401,8 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
         found = replace(found, se=_error_of_values(units, reading).se)
     n, most = reading.n, reading.bounds[1]
     if not units.differing and not units.exact:
-        if abs(reading.value) > reading.hair:  # all rows differ alike
-            units = replace(units, differing=units.number if units.counts is None else n)
+        if abs(reading.value) > reading.tolerance:  # all rows differ alike
+            units = replace(units, differing=units.n if units.counts is None else n)
         else:
             units = units.zero
     ends = bayesian_bootstrap.ends_about(
@@ -408,7 +414,7 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
     shared = {**_shared_fields(reading), "method": METHOD, "name": TEST}
     if ends is None:
         return Wald(**shared, t=found, reason="nothing_differs", differing=0)
-    bayes = bayesian_bootstrap.AugmentedMean.of(
+    bayes = bayesian_bootstrap.AugmentedMean.from_values(
         units.values, ends, weight=units.weight, counts=units.counts
     )
     silent = not math.isfinite(found.se) or not (found.degrees or 0) > 0
@@ -421,7 +427,7 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
         )  # of units that do not differ the bootstrap says all
     se = found.se
     if bayes is not None and (2 * units.differing < n or not se > 0):
-        se = float(np.nanmax([se, bayes.spread]))
+        se = float(np.nanmax([se, bayes.standard_deviation]))
     return Wald(
         **shared,
         t=found,
@@ -454,7 +460,7 @@ def _error_of_values(units: _Differences, reading: PointEstimate) -> StandardErr
 def t_error(reading: PointEstimate) -> StandardError | Interval | None:
     """The standard error with the degrees of freedom of its t: those that it has, else one less
     than the rows, or than those of the smaller class where these are few."""
-    found = reading.found_error
+    found = reading.standard_error
     if not isinstance(found, StandardError) or found.degrees is not None:
         return found
     sizes = reading.sizes() or (effective_number(reading),)
@@ -470,13 +476,13 @@ def _t_procedure(reading: PointEstimate) -> Procedure | None:
 
 def _delta(reading: PointEstimate) -> Procedure | None:
     """By the standard error: normal, or t of clusters and of the jackknife."""
-    found = reading.found_error
+    found = reading.standard_error
     return _wald_procedure(reading, found) if isinstance(found, StandardError) else None
 
 
 def _delong(reading: PointEstimate) -> Procedure | None:
     """Of two AUCs."""
-    found = reading.found_error
+    found = reading.standard_error
     named = isinstance(found, StandardError) and found.name.startswith(("DeLong", "Obuchowski"))
     return _wald_procedure(reading, found) if named else None
 
@@ -497,41 +503,47 @@ def _wald_procedure(
     few = "too_few_rows" if reading.unit == "rows" else "too_few_units"
     number = float(reading.n)
     if clusters is not None:
-        method, few, number = clusters.named(name), "too_few_clusters", float(clusters.number)
+        method, few, number = (
+            clusters.annotate_method(name),
+            "too_few_clusters",
+            float(clusters.n_clusters),
+        )
     shared = {**_shared_fields(reading), "method": method, "name": name, "t": found, "error": found}
     if not math.isfinite(found.se) or (found.degrees is not None and not found.degrees > 0):
         return Wald(**shared, reason=few)
     if found.se > 0:
         return Wald(**shared)
-    if abs(reading.value) > reading.hair:
+    if abs(reading.value) > reading.tolerance:
         return Wald(**shared, reason="no_spread")
     most = reading.bounds[1]
     bayes = None
     if math.isfinite(most):
         counts = np.array([number])
-        bayes = bayesian_bootstrap.AugmentedMean.of(np.zeros(1), (-most, most), counts=counts)
+        bayes = bayesian_bootstrap.AugmentedMean.from_values(
+            np.zeros(1), (-most, most), counts=counts
+        )
     if bayes is None:
         return Wald(**shared, reason="nothing_differs", differing=0)
-    error = replace(found, se=bayes.spread)
+    error = replace(found, se=bayes.standard_deviation)
     shared |= {"method": METHOD, "name": TEST, "error": error, "t": replace(found, degrees=None)}
     return Wald(**shared, bayes=bayes, differing=0)
 
 
 def _student(reading: PointEstimate) -> Procedure | None:
     """Student's t of the differences of units, or of how much rows move the difference."""
-    if reading.of_units and reading.units is not None:
+    if reading.is_unit_mean and reading.units is not None:
         own = reading.units.error
-        found: StandardError | Interval | None = replace(own, se=own.se * reading.scale)
+        found: StandardError | Interval | None = replace(own, se=own.se * reading.factor)
     elif reading.units is None and reading.linear_units is None:
         return None
     else:
         found = t_error(reading)
     if not isinstance(found, StandardError):
         return None
-    found = replace(found, se=0.0 if found.se <= reading.hair else found.se)
+    found = replace(found, se=0.0 if found.se <= reading.tolerance else found.se)
     name = "paired t" if reading.clusters is None else "paired t, clustered"
     method = "Student t, paired"
-    method = method if reading.clusters is None else reading.clusters.named(method)
+    method = method if reading.clusters is None else reading.clusters.annotate_method(method)
     shared = {**_shared_fields(reading), "method": method, "name": name, "t": found, "error": found}
     if not math.isfinite(found.se) or not (found.degrees or 0) > 0:
         few = "too_few_units" if reading.clusters is None else "too_few_clusters"
@@ -544,7 +556,7 @@ def _bayesian_bootstrap(reading: PointEstimate) -> Procedure | None:
     made = _unit_procedure(reading)
     if not isinstance(made, Wald) or made.bayes is None:
         return None
-    error = StandardError(made.bayes.spread, bayesian_bootstrap.METHOD)
+    error = StandardError(made.bayes.standard_deviation, bayesian_bootstrap.METHOD)
     return BayesianProcedure(
         **_shared_fields(reading),
         method=f"{bayesian_bootstrap.METHOD}, paired",
@@ -563,14 +575,14 @@ def _replicate_procedure(
     shared = {**_shared_fields(reading), "method": method, "name": name}
     usable = intervals.usable_replicates(drawn, method)
     if isinstance(usable, Interval):
-        return ReplicateProcedure(**shared, drawn=drawn[:0], reason=usable.reason)
-    if reading.of_units and reading.units is not None:
+        return ReplicateProcedure(**shared, replicates=drawn[:0], reason=usable.reason)
+    if reading.is_unit_mean and reading.units is not None:
         own = reading.units.error
-        error = replace(own, se=own.se * reading.scale)
+        error = replace(own, se=own.se * reading.factor)
     else:
         error = StandardError(intervals.standard_deviation(usable), name, _replicate_df(reading))
     made = BcaProcedure if parts else ReplicateProcedure
-    return made(**shared, drawn=np.sort(usable), error=error, **parts)
+    return made(**shared, replicates=np.sort(usable), error=error, **parts)
 
 
 def _replicate_df(reading: PointEstimate) -> float | None:
@@ -582,10 +594,10 @@ def _replicate_df(reading: PointEstimate) -> float | None:
 
 
 def _bootstrap_procedure(reading: PointEstimate) -> Procedure | None:
-    if not reading.draws:
+    if not reading.has_replicates:
         return _studentised_difference(reading)
     return _replicate_procedure(
-        reading, reading.drawn, _bootstrap_name(reading), _bootstrap_test_name(reading)
+        reading, reading.cached_replicates, _bootstrap_name(reading), _bootstrap_test_name(reading)
     )
 
 
@@ -595,7 +607,7 @@ def _bootstrap_test_name(reading: PointEstimate) -> str:
 
 
 def _stratified_difference(reading: PointEstimate) -> Procedure | None:
-    drawn = None if reading.stratified is None else reading.stratified()
+    drawn = None if reading.stratified_replicates is None else reading.stratified_replicates()
     if drawn is None:
         return None
     name = "paired stratified bootstrap"
@@ -603,13 +615,13 @@ def _stratified_difference(reading: PointEstimate) -> Procedure | None:
 
 
 def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
-    moved = _jackknife(reading) if reading.draws else None
+    moved = _jackknife(reading) if reading.has_replicates else None
     if moved is None:
         return None
     from statistics import NormalDist
 
     method = f"BCa {_bootstrap_name(reading)}"
-    usable = intervals.usable_replicates(reading.drawn, method)
+    usable = intervals.usable_replicates(reading.cached_replicates, method)
     bias = NAN
     if not isinstance(usable, Interval):
         apart = usable - reading.value
@@ -620,7 +632,7 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
         bias = NormalDist().inv_cdf(below)
     accelerated = {"bias": bias, "acceleration": intervals.acceleration(*moved)}
     name = f"BCa {_bootstrap_test_name(reading)}"
-    made = _replicate_procedure(reading, reading.drawn, method, name, **accelerated)
+    made = _replicate_procedure(reading, reading.cached_replicates, method, name, **accelerated)
     # Of very skewed replicates, the shares it takes may be beyond the last of them.
     beyond = made.interval(reading.settings.level).reason == "too_few_replicates"
     return None if beyond else made
@@ -629,31 +641,31 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
 def _studentised_difference(reading: PointEstimate) -> Procedure | None:
     """The quantiles of t in replicates take the place of Student's: the limits are those of
     value − t·se."""
-    found = None if reading.studentised is None else reading.studentised()
+    found = None if reading.studentized_replicates is None else reading.studentized_replicates()
     if found is None:
         return None
     method, name = "bootstrap-t", "paired bootstrap-t"
     shared = {**_shared_fields(reading), "method": method, "name": name}
     if reading.n < 2:
-        return ReplicateProcedure(**shared, drawn=np.zeros(0), reason="too_few_units")
+        return ReplicateProcedure(**shared, replicates=np.zeros(0), reason="too_few_units")
     se, replicates, errors = found
-    value = reading.value / reading.scale
+    value = reading.value / reading.factor
     t = intervals.studentize(value, replicates, errors)
     if t is None or not se > 0:
         reason = "degenerate_replicates" if se > 0 else "no_spread"
-        return ReplicateProcedure(**shared, drawn=np.zeros(0), reason=reason)
-    se *= reading.scale
+        return ReplicateProcedure(**shared, replicates=np.zeros(0), reason=reason)
+    se *= reading.factor
     drawn = np.sort(reading.value - t * se)
     return ReplicateProcedure(
-        **shared, drawn=drawn, error=StandardError(se, name, _replicate_df(reading))
+        **shared, replicates=drawn, error=StandardError(se, name, _replicate_df(reading))
     )
 
 
 def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
     """By tables of cells as likely as the rows make them."""
-    if reading.likely is None or "Jeffreys of the cells" not in reading.methods:
+    if reading.posterior_draws is None or "Jeffreys of the cells" not in reading.methods:
         return None
-    likely = reading.likely()
+    likely = reading.posterior_draws()
     if nothing_differs(reading):  # what they may differ by is as likely either way
         likely = np.concatenate([likely, -likely])
     made = reading.methods["Jeffreys of the cells"](0.95)
@@ -665,18 +677,24 @@ def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
 
 def nothing_differs(reading: PointEstimate) -> bool:
     """Whether no row moves one of two numbers by more than the other."""
-    found = reading.found_error
+    found = reading.standard_error
     if isinstance(found, StandardError) and np.isfinite(found.se):
-        return abs(reading.value) <= reading.hair and found.se == 0
-    return reading.draws and not (np.abs(reading.drawn) > reading.hair).any()
+        return abs(reading.value) <= reading.tolerance and found.se == 0
+    return (
+        reading.has_replicates and not (np.abs(reading.cached_replicates) > reading.tolerance).any()
+    )
 
 
 def _unit_differences(reading: PointEstimate) -> FloatArray | None:
     """The differences of independent units that count alike."""
     units = reading.units
-    if not isinstance(units, UnitValues) or not units.plain or not np.isfinite(units.values).all():
+    if (
+        not isinstance(units, UnitValues)
+        or not units.is_unweighted
+        or not np.isfinite(units.values).all()
+    ):
         return None
-    return units.values * reading.scale
+    return units.values * reading.factor
 
 
 def _signed_rank_procedure(reading: PointEstimate) -> Procedure | None:
@@ -727,7 +745,7 @@ def _location_procedure(
     shared = {**_shared_fields(reading), "method": method, "name": name}
     if not number:
         return kind(**{**shared, "value": 0.0}, units=values, reason="nothing_differs")
-    if not reading.of_units:
+    if not reading.is_unit_mean:
         return PValueProcedure(**shared, made=test, reason="no_interval_of_test")
     return kind(**shared, units=values)
 
@@ -735,7 +753,7 @@ def _location_procedure(
 def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
     units, settings = reading.units, reading.settings
     gone = not isinstance(units, UnitValues) or units.clusters is not None
-    if gone or not reading.of_units:
+    if gone or not reading.is_unit_mean:
         made = _swap_test(reading)
         if made is None:
             return None
@@ -747,7 +765,7 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
     assert isinstance(units, UnitValues)
     if not np.isfinite(units.values).all():
         return None
-    values, tries = units.values * reading.scale, n_randomizations(settings)
+    values, tries = units.values * reading.factor, n_randomizations(settings)
     weight = units.weight
     own = values if weight is None else values * weight
     [test] = paired_tests.randomization(own[:, None], tries, settings.seed)
@@ -756,10 +774,10 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
         **_shared_fields(reading),
         method=f"{test.name}, means of subsets",
         name=test.name,
-        error=StandardError(units.error.se * reading.scale, test.name, units.error.degrees),
+        error=StandardError(units.error.se * reading.factor, test.name, units.error.degrees),
         units=values,
         weight=weight,
-        resamples=tries,
+        n_resamples=tries,
         seed=settings.seed,
         reason=None if number else "nothing_differs",
     )
@@ -769,8 +787,8 @@ def _swap_test(reading: PointEstimate) -> Callable[[str], TestResult] | None:
     """The randomization of what is no mean of units: of ratios of sums, or of units whose means are
     equal where the values are, as squares."""
     values, settings = _unit_differences(reading), reading.settings
-    if reading.swapped is not None or values is None:
-        return reading.swapped
+    if reading.permutation_test is not None or values is None:
+        return reading.permutation_test
     tries = n_randomizations(settings)
     return lambda towards: paired_tests.randomization(
         values[:, None], tries, settings.seed, towards
@@ -778,26 +796,26 @@ def _swap_test(reading: PointEstimate) -> Callable[[str], TestResult] | None:
 
 
 def _mcnemar(reading: PointEstimate, *, mid: bool = False) -> Procedure | None:
-    if reading.discordant is None:
+    if reading.discordant_proportions is None:
         return None
-    first, second = (round(of) for of in reading.discordant())
+    first, second = (round(of) for of in reading.discordant_proportions())
     name = f"McNemar, {'mid-p' if mid else 'exact'}"
     return McNemarProcedure(
         **_shared_fields(reading),
         method=f"{name}, given the discordant rows",
         name=name,
         error=_error_of_values(unit_differences(reading), reading),  # type: ignore[arg-type]
-        first=first,
+        n_first=first,
         second=second,
         rows=reading.n,
-        mid=mid,
+        is_mid_p=mid,
         reason=None if first + second else "nothing_differs",
     )
 
 
 def _paired_proportions(reading: PointEstimate) -> Procedure | None:
     """Of rows that are right or wrong, of which counts say all."""
-    return None if reading.discordant is None else _unit_procedure(reading)
+    return None if reading.discordant_proportions is None else _unit_procedure(reading)
 
 
 _PROCEDURES: Mapping[str, Makes] = {

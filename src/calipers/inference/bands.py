@@ -29,26 +29,26 @@ class ThresholdReplicates:
     the true and of the false positives there, shape ``(B, len(places))``.
     """
 
-    places: npt.NDArray[np.intp]
+    threshold_indices: npt.NDArray[np.intp]
     positive: FloatArray
     negative: FloatArray
 
     @classmethod
-    def drawn(
+    def draw(
         cls, ranked: RankedRows, places: npt.NDArray[np.intp], settings: Settings
     ) -> ThresholdReplicates:
         """The replicates, from the same draws as all others of the same seed."""
         from calipers import _core
 
-        ends = np.flatnonzero(ranked.last)
+        ends = np.flatnonzero(ranked.last_mask)
         places = np.union1d(places, [0, len(ends)])
-        last = np.zeros_like(ranked.last)
+        last = np.zeros_like(ranked.last_mask)
         last[ends[places[1:] - 1]] = True
         drawn = _core.bootstrap_tables(
-            *ranked._replace(last=last), settings.seed, 0, settings.resamples
+            *ranked._replace(last_mask=last), settings.seed, 0, settings.n_resamples
         )
-        counts = np.zeros((settings.resamples, 2, len(places)))
-        between = drawn.reshape(settings.resamples, 2, len(places) - 1)
+        counts = np.zeros((settings.n_resamples, 2, len(places)))
+        between = drawn.reshape(settings.n_resamples, 2, len(places) - 1)
         np.cumsum(between, axis=2, out=counts[..., 1:])
         return cls(places, counts[:, 0], counts[:, 1])
 
@@ -67,14 +67,14 @@ class ThresholdReplicates:
         weight, squares = (np.add.reduceat(c, places[:-1], axis=1) for c in (columns, squares))
         size = np.divide(squares, weight, out=np.ones_like(weight), where=weight > 0)
         random = np.random.Generator(np.random.Philox(settings.seed))
-        counts = np.zeros((settings.resamples, 2, len(places)))
+        counts = np.zeros((settings.n_resamples, 2, len(places)))
         for replicate in counts:
             np.cumsum(random.poisson(weight / size) * size, axis=1, out=replicate[:, 1:])
         return cls(places, counts[:, 0], counts[:, 1])
 
     def rates(self, places: npt.NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         """TPR and FPR at some of the places."""
-        at = np.searchsorted(self.places, places)
+        at = np.searchsorted(self.threshold_indices, places)
         with np.errstate(invalid="ignore"):
             return (
                 self.positive[:, at] / self.positive[:, -1:],
@@ -97,7 +97,7 @@ class ThresholdReplicates:
         """
         known = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
         out = np.full((len(known), len(recall)), np.nan)
-        several = np.append(False, np.diff(self.places) > 1)
+        several = np.append(False, np.diff(self.threshold_indices) > 1)
         for at in np.flatnonzero(known):
             tp, fp = self.positive[at], self.negative[at]
             goal = recall * tp[-1]
@@ -120,7 +120,7 @@ class ThresholdReplicates:
 
     def net_benefit(self, places: npt.NDArray[np.intp], p: FloatArray) -> FloatArray:
         """TP/n − FP/n · p/(1 − p) at some of the places, each with a threshold probability."""
-        at = np.searchsorted(self.places, places)
+        at = np.searchsorted(self.threshold_indices, places)
         total = self.positive[:, -1:] + self.negative[:, -1:]
         with np.errstate(invalid="ignore"):
             return (self.positive[:, at] - self.negative[:, at] * (p / (1 - p))) / total

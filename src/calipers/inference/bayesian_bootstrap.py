@@ -36,7 +36,7 @@ def lower_tail(
     >>> round(interval.low, 4), round(interval.high, 4)  # of Beta(20, 180½), Beta(20½, 180)
     (0.0623, 0.1477)
     """
-    added = _AugmentedValues.of(values, weight)
+    added = _AugmentedValues.from_values(values, weight)
     of = added.mean(ends)
     if of is None:
         rows = values.rows if isinstance(values, Histogram) else len(values)
@@ -50,7 +50,7 @@ def lower_tail(
         beside = added.mean((end,))  # None where all values are at that end
         limit = end if beside is None else beside.quantiles(np.array([share]))[0]
         limits.append(float(limit))
-    return Interval(limits[0], limits[1], METHOD, se=of.spread).around(mean)
+    return Interval(limits[0], limits[1], METHOD, se=of.spread).extend_to_value(mean)
 
 
 def upper_tail(
@@ -58,7 +58,7 @@ def upper_tail(
 ) -> float:
     """The upper of the equal tails of the mean of ``values`` and half a unit at one ``end``; NaN
     where all of them are one number, or the end is not known."""
-    of = _DirichletMean.of(values, (end,), weight)
+    of = _DirichletMean.from_values(values, (end,), weight)
     return math.nan if of is None else float(of.quantiles(np.array([(1 + level) / 2]))[0])
 
 
@@ -66,7 +66,7 @@ def standard_deviation(
     values: FloatArray, ends: tuple[float, float], weight: FloatArray | None = None
 ) -> float:
     """The standard deviation of that mean, which is above 0 wherever the ends are apart."""
-    of = _DirichletMean.of(values, ends, weight)
+    of = _DirichletMean.from_values(values, ends, weight)
     return 0.0 if of is None else of.spread
 
 
@@ -105,7 +105,7 @@ class _DirichletMean:
         self.spread = self.within * self.length
 
     @classmethod
-    def of(
+    def from_values(
         cls,
         values: FloatArray | Histogram,
         ends: tuple[float, ...],
@@ -113,7 +113,7 @@ class _DirichletMean:
     ) -> _DirichletMean | None:
         """Of values and half a unit at each of the ends; None where all of them are one number, or
         an end is not known."""
-        return _AugmentedValues.of(values, weight).mean(ends)
+        return _AugmentedValues.from_values(values, weight).mean(ends)
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
         """Where these shares of it are below: all digits, by the inversion of Daniels 1987."""
@@ -132,11 +132,11 @@ class _AugmentedValues:
     x: FloatArray
     weight: FloatArray
     mass: FloatArray
-    least: float
-    most: float
+    lower: float
+    upper: float
 
     @classmethod
-    def of(
+    def from_values(
         cls, values: FloatArray | Histogram, weight: FloatArray | None = None
     ) -> _AugmentedValues:
         """Of values, rows of weight 0 aside. Equal values are one, and neighbours where there are
@@ -151,7 +151,7 @@ class _AugmentedValues:
     def mean(self, ends: tuple[float, ...]) -> _DirichletMean | None:
         """With half a unit at each of the ends; None where all of them are one number, or an end is
         not known."""
-        most, least = max(self.most, *ends), min(self.least, *ends)
+        most, least = max(self.upper, *ends), min(self.lower, *ends)
         if not 0 < most - least < math.inf:
             return None
         added = np.ones(len(ends))
@@ -191,7 +191,7 @@ class AugmentedMean:
         self._tails: dict[float, tuple[float, float]] = {}
 
     @classmethod
-    def of(
+    def from_values(
         cls,
         values: FloatArray | Histogram,
         ends: tuple[float, float],
@@ -201,7 +201,7 @@ class AugmentedMean:
     ) -> AugmentedMean | None:
         """None where there is no length, or an end is not known."""
         if counts is None or isinstance(values, Histogram):
-            made = _DirichletMean.of(values, ends, weight)
+            made = _DirichletMean.from_values(values, ends, weight)
             return None if made is None else cls(made)
         if not 0 < max(*values, *ends) - min(*values, *ends) < math.inf:
             return None
@@ -214,7 +214,7 @@ class AugmentedMean:
         return cls(_DirichletMean(x, own, mass))
 
     @property
-    def spread(self) -> float:
+    def standard_deviation(self) -> float:
         """Its standard deviation."""
         return self._of.spread
 

@@ -107,7 +107,7 @@ class ClusterBootstrap(Protocol):
         """Where the random numbers begin."""
 
     @property
-    def resamples(self) -> int:
+    def n_resamples(self) -> int:
         """How many replicates."""
 
 
@@ -140,7 +140,7 @@ class ClusterIndex:
         found, code = np.unique(names, return_inverse=True)
         return cls(code.astype(np.uint32).reshape(-1), len(found), weight)
 
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClusterIndex:
+    def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClusterIndex:
         """Of some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, code=self.code[rows], weight=weight)
@@ -156,7 +156,7 @@ class ClusterIndex:
         summed = [np.bincount(self.code, column, self.size) for column in weighted.T]
         return np.column_stack(summed).astype(np.float64)
 
-    def by_mean(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def cluster_means(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The weighted mean of a value per row in each cluster that has rows, and what these
         weigh."""
         sums = self.sums(np.column_stack([values, np.ones(len(values))]))
@@ -171,7 +171,7 @@ class ClusterIndex:
         return counts.reshape(self.size, *shape)
 
     @cached_property
-    def number(self) -> int:
+    def n_clusters(self) -> int:
         """How many clusters there are, rows of weight 0 aside."""
         return int(np.count_nonzero(self.present))
 
@@ -182,7 +182,7 @@ class ClusterIndex:
         return np.bincount(code, minlength=self.size) > 0
 
     @cached_property
-    def held(self) -> FloatArray:
+    def cluster_weights(self) -> FloatArray:
         """What the rows of each cluster weigh, shape ``(size,)``."""
         return np.bincount(self.code, self.weight, self.size).astype(np.float64)
 
@@ -190,16 +190,16 @@ class ClusterIndex:
     def degrees(self) -> float:
         """The degrees of freedom of a mean over rows, K − 1 of K clusters of equal size; NaN of
         one."""
-        return cr2(np.zeros(self.size), self.held)[1]
+        return cr2(np.zeros(self.size), self.cluster_weights)[1]
 
     def squares(self, moved: FloatArray) -> float:
         """Σf² over clusters of what their rows move, each by how much more it counts for than one
         of as many equal clusters as they are worth."""
-        vector, degrees = cr2_influence(*self.parts(moved))
+        vector, degrees = cr2_influence(*self.cluster_sums(moved))
         return dot(vector, vector) * degrees / (degrees + 1)
 
     @property
-    def worth(self) -> float:
+    def effective_number(self) -> float:
         """How many clusters of equal size they are worth, one more than the degrees of freedom; 1
         of one."""
         return 1 + self.degrees if self.degrees > 0 else 1.0
@@ -207,20 +207,21 @@ class ClusterIndex:
     @property
     def bootstrap(self) -> str:
         """The name of the bootstrap, as intervals carry it."""
-        return self.named("cluster bootstrap [B]")
+        return self.annotate_method("cluster bootstrap [B]")
 
-    def named(self, method: str) -> str:
+    def annotate_method(self, method: str) -> str:
         """A method with the number of clusters that it had."""
-        return f"{method}, {self.counted}"
+        return f"{method}, {self.count_text}"
 
     @property
-    def counted(self) -> str:
+    def count_text(self) -> str:
         """``25 clusters, as many as 4.6``: of how many of equal size they are worth, where that is
         less than there are."""
-        name = f"{self.number} cluster{'' if self.number == 1 else 's'}"
-        if self.worth > self.number - 0.5:
+        name = f"{self.n_clusters} cluster{'' if self.n_clusters == 1 else 's'}"
+        if self.effective_number > self.n_clusters - 0.5:
             return name
-        return f"{name}, as many as {self.worth:.{0 if self.worth >= 10 else 1}f}"
+        digits = 0 if self.effective_number >= 10 else 1
+        return f"{name}, as many as {self.effective_number:.{digits}f}"
 
     def redrawn(self, sums: FloatArray, draws: ClusterBootstrap) -> FloatArray:
         """Bootstrap replicates (B, …) of the totals of sums by cluster (size, …): each cluster
@@ -228,13 +229,13 @@ class ClusterIndex:
         from calipers import _core
 
         table = sums.reshape(self.size, -1)
-        out = np.zeros((draws.resamples, table.shape[1]))
+        out = np.zeros((draws.n_resamples, table.shape[1]))
         whole = np.zeros(self.size, np.uint32)
         for j in np.flatnonzero(table.any(axis=0)):
             column = np.ascontiguousarray(table[:, j])
-            drawn = _core.bootstrap_cells(whole, column, 1, draws.seed, draws.resamples)
+            drawn = _core.bootstrap_cells(whole, column, 1, draws.seed, draws.n_resamples)
             out[:, j] = np.asarray(drawn)[:, 0]
-        return out.reshape(draws.resamples, *sums.shape[1:])
+        return out.reshape(draws.n_resamples, *sums.shape[1:])
 
     def means(self, values: FloatArray, draws: ClusterBootstrap) -> FloatArray:
         """Bootstrap replicates (B, k) of the weighted means of values (n, k)."""
@@ -257,25 +258,25 @@ class ClusterIndex:
             if weight is not None:
                 apart *= weight
             part = np.bincount(code, apart, self.size) / total
-        return cr2(part, self.held)
+        return cr2(part, self.cluster_weights)
 
     def sum_error(self, moved: FloatArray, held: FloatArray | None = None) -> ClusterError:
         """Standard error of a sum over rows of which each adds its ``moved`` (n,), expected to be 0
         together, such as weight times influence. ``held`` (n,) is what each row adds to the
         denominator, its weight unless given."""
-        return cr2(*self.parts(moved, held))
+        return cr2(*self.cluster_sums(moved, held))
 
     def vector(self, moved: FloatArray, held: FloatArray) -> FloatArray:
         """Of :meth:`parts` by how much each cluster moves the sum, with the correction in it, so
         that the standard error is its norm."""
         return cr2_influence(moved, held)[0]
 
-    def parts(
+    def cluster_sums(
         self, moved: FloatArray, held: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Of each cluster what it moves, and what it holds of the denominator."""
         own = held if held is not None and held.any() else None
-        return self._sum(moved), self.held if own is None else self._sum(own)
+        return self._sum(moved), self.cluster_weights if own is None else self._sum(own)
 
     def parts_by_class(
         self, moved: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
@@ -320,7 +321,7 @@ class ClusterIndex:
             return intervals.no_interval("none", "too_few_clusters")
         wide = intervals.to_student(se, degrees, level)
         made = intervals.normal_mean(value, wide, level)
-        return replace(made, method=self.named(method), se=se)
+        return replace(made, method=self.annotate_method(method), se=se)
 
     def share_error(self, value: float, share: FloatArray, margin: FloatArray) -> ClusterError:
         """Standard error of a share of a margin: a ratio of the sums of clusters, which hold
@@ -359,23 +360,25 @@ class ClusterIndex:
         error = self.share_error(value, of.apply(matrix), margin)
         return self.share_size(value, error, margin, rows, level), error.degrees
 
-    def separated(self, area: float, positive: npt.NDArray[np.bool_], level: float) -> Interval:
+    def separated_interval(
+        self, area: float, positive: npt.NDArray[np.bool_], level: float
+    ) -> Interval:
         """Of an AUC of 0 or 1 the exact bound of separation, in which pairs of different clusters
         are what is independent."""
-        if self.number < 2:
+        if self.n_clusters < 2:
             return intervals.no_interval("none", "too_few_clusters")
         of_class = self.numbers_by_class(positive)
-        made = intervals.separated_auc(area, min(*of_class, self.number // 2), level)
-        return replace(made, method=self.named(made.method))
+        made = intervals.separated_auc(area, min(*of_class, self.n_clusters // 2), level)
+        return replace(made, method=self.annotate_method(made.method))
 
     def notes(self, few: int, unit: str = "rows") -> list[str]:
         """What a reader has to know before the numbers, of fewer than so many degrees of
         freedom."""
         if self.degrees >= few:
             return []
-        equal = "" if self.worth > self.number - 0.5 else " of equal size"
+        equal = "" if self.effective_number > self.n_clusters - 0.5 else " of equal size"
         text = (
-            f"The {unit} come in {self.counted}{equal}: fewer than {few + 1} say little of "
+            f"The {unit} come in {self.count_text}{equal}: fewer than {few + 1} say little of "
             "how much clusters differ."
         )
         return [text]

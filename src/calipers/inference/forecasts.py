@@ -55,7 +55,7 @@ def is_applicable(reading: PointEstimate, horizon: int) -> bool:
     """Whether the test applies: to a mean of one loss a row, of rows that count alike; of more than
     one step only where rows have an order, and one row a time."""
     units, order = reading.units, reading.order
-    if not isinstance(units, UnitValues) or not (reading.of_units and units.plain):
+    if not isinstance(units, UnitValues) or not (reading.is_unit_mean and units.is_unweighted):
         return False
     if order is None:
         return horizon == 1
@@ -69,4 +69,4 @@ def standard_error(reading: PointEstimate, horizon: int) -> StandardError:
     if reading.order is not None:
         values = values[np.argsort(reading.order.code)]
     made = diebold_mariano(values, horizon)
-    return replace(made, se=made.se * abs(reading.scale))
+    return replace(made, se=made.se * abs(reading.factor))

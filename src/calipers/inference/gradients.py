@@ -19,7 +19,7 @@ _AT_ONCE = 1_000_000
 def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     """:func:`cell_gradient` as an array of shape ``(K, K)``; 0 where no row is."""
     out = np.zeros((matrix.classes, matrix.classes))
-    truth, predicted, _ = matrix.occupied()
+    truth, predicted, _ = matrix.occupied_cells()
     out[truth, predicted] = cell_gradient(measure, matrix, truth, predicted)
     return out
 
@@ -71,7 +71,7 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     of one class, or averaged over classes."""
     each, plain, picked = matrix.one_vs_rest(), measure.plain, measure.picked(matrix.labels)
     if measure.average == "micro":
-        pooled = matrix.pooled(picked)
+        pooled = matrix.pool(picked)
         by_count = _partial_derivatives(plain.apply, pooled, pooled.counts)
         return np.where(picked[:, None, None], by_count, 0.0)
     if measure.label is not None:

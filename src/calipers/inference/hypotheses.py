@@ -200,8 +200,8 @@ def win_tie_loss(reading: PointEstimate) -> dict[str, Any]:
     value of its own, or neither of two values is better."""
     if reading.higher_is_better is None or not np.isfinite(reading.value):
         return {}
-    if reading.discordant is not None:
-        rows = [round(x) for x in reading.discordant()]
+    if reading.discordant_proportions is not None:
+        rows = [round(x) for x in reading.discordant_proportions()]
         wins, losses = rows if reading.higher_is_better else rows[::-1]
         return {"wins": wins, "ties": reading.n - wins - losses, "losses": losses}
     known = None

@@ -49,16 +49,16 @@ class ScoreInfluence(NamedTuple):
     positive: FloatArray
     negative: FloatArray
 
-    def of_rows(
+    def row_values(
         self,
         positive: npt.NDArray[np.bool_],
         score: npt.NDArray[np.floating[Any]] | ScoreOrder,
     ) -> FloatArray:
         """The influence of each row of the table, from its class and its score, both shape
         ``(n,)``."""
-        return self.at(positive, ScoreOrder.of(score).place)
+        return self.take(positive, ScoreOrder.from_scores(score).score_index)
 
-    def at(
+    def take(
         self, positive: npt.NDArray[np.bool_], place: npt.NDArray[np.integer[Any]]
     ) -> FloatArray:
         """The same of rows whose scores have these places in the table."""
@@ -100,7 +100,7 @@ def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
     if area is not None:
         found = _auc_influence(table) if area.name == "AUC" else _block_influence(table, area.name)
         return ScoreInfluence(area.scale * found.positive, area.scale * found.negative)
-    if measure.definition.smooth and single and len(table.scores) <= MOST_BLOCKS:
+    if measure.definition.is_smooth and single and len(table.scores) <= MOST_BLOCKS:
         return score_derivatives(measure, table)
     return None
 

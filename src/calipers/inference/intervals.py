@@ -43,18 +43,18 @@ class Interval:
     reason: str | None = None
     se: float = NAN
 
-    def but(self, caution: str) -> Interval:
+    def add_caution(self, caution: str) -> Interval:
         """Whose method says what speaks against it; the same where there is none."""
         return self if self.reason else replace(self, method=f"{self.method}, but {caution}")
 
-    def within(self, lowest: float, highest: float) -> Interval:
+    def clip(self, lowest: float, highest: float) -> Interval:
         """The part of the interval that the measure can reach at all."""
         if lowest <= self.low and self.high <= highest:
             return self
         low, high = max(self.low, lowest), min(self.high, highest)
         return replace(self, low=float(low), high=float(high))
 
-    def around(self, value: float) -> Interval:
+    def extend_to_value(self, value: float) -> Interval:
         """The interval, as far as the value where that lies beyond an end of it."""
         if self.reason or self.low <= value <= self.high:
             return self
@@ -117,7 +117,7 @@ def transformed_normal(
     scale: Transformation, value: float, se: float, level: float, method: str
 ) -> Interval:
     """Normal on a scale, with the standard error of the value itself."""
-    return Interval(*scale.around(value, normal_quantile(level) * se), method, se=se)
+    return Interval(*scale.symmetric_limits(value, normal_quantile(level) * se), method, se=se)
 
 
 def logit_normal(value: float, se: float, level: float, method: str) -> Interval:
@@ -188,13 +188,13 @@ def class_sizes(table: ScoreTable) -> tuple[float, float]:
 def hanley_interval(area: float, table: ScoreTable, level: float) -> Interval:
     """Wald's interval of an AUC with Hanley and McNeil's standard error [H]."""
     made = normal_mean(area, hanley_mcneil(area, *class_sizes(table)), level)
-    return replace(made, method="Hanley-McNeil [H]").within(0.0, 1.0)
+    return replace(made, method="Hanley-McNeil [H]").clip(0.0, 1.0)
 
 
 def delong_interval(area: float, table: ScoreTable, level: float) -> Interval:
     """Wald's interval of an AUC with DeLong's standard error."""
     made = normal_mean(area, delong(table), level)
-    return replace(made, method="DeLong").within(0.0, 1.0)
+    return replace(made, method="DeLong").clip(0.0, 1.0)
 
 
 def separated_auc(area: float, smaller: float, level: float) -> Interval:
@@ -311,7 +311,7 @@ def turned_on_logit(
     ends = np.quantile(usable, [(1 + level) / 2, (1 - level) / 2])
     low, high = (expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(ends))
     low, high = ((x * (size + 1) - 0.5) / size for x in (low, high))
-    return Interval(low, high, method, se=standard_deviation(usable)).within(0.0, 1.0)
+    return Interval(low, high, method, se=standard_deviation(usable)).clip(0.0, 1.0)
 
 
 def standard_deviation(replicates: FloatArray) -> float:

@@ -58,28 +58,28 @@ class MaxStatistic:
     ``normal``, those of Student's t are taken to the normal of the same tail first, and
     Bonferroni's bound holds as well."""
 
-    drawn: FloatArray
+    replicates: FloatArray
     tests: int
-    exact: bool = False
-    normal: bool = False
+    is_exact: bool = False
+    is_normal: bool = False
 
     @cached_property
     def _ascending(self) -> FloatArray:
-        return np.sort(self.drawn, axis=1)
+        return np.sort(self.replicates, axis=1)
 
     def p(self, t: FloatArray, degrees: FloatArray, side: int = 0) -> FloatArray:
         """The adjusted p-value of each statistic: the share of largest ones that reach it; by
         ``side`` of |t|, t (1) or −t (−1)."""
         t = np.abs(t) if side == 0 else t * side
-        size = _to_normal(t, degrees) if self.normal else t
-        found, number = self._ascending[side], self.drawn.shape[1]
+        size = _to_normal(t, degrees) if self.is_normal else t
+        found, number = self._ascending[side], self.replicates.shape[1]
         reached = number - np.searchsorted(found, size * (1 - _HAIR * np.sign(size)))
-        p = permutation_p_values(reached, number, exact=self.exact)
-        if self.normal:
+        p = permutation_p_values(reached, number, exact=self.is_exact)
+        if self.is_normal:
             p = np.minimum(p, self.tests * (1 + (side == 0)) * upper_tail(t, degrees))
         return np.where(np.isnan(t), np.nan, p)
 
-    def adjusted(self, p: float, side: int = 0) -> float:
+    def adjust_p(self, p: float, side: int = 0) -> float:
         """The adjusted p-value of a test whose own is ``p``, two-sided or of a side: how often the
         smallest p-value of the family is as small by chance."""
         from scipy.special import ndtri
@@ -87,16 +87,16 @@ class MaxStatistic:
         if math.isnan(p):
             return math.nan
         z = float(-ndtri(p / 2 if side == 0 else p))
-        found, number = self._ascending[side], self.drawn.shape[1]
+        found, number = self._ascending[side], self.replicates.shape[1]
         reached = number - np.searchsorted(found, z * (1 - _HAIR * np.sign(z)))
-        share = float(permutation_p_values(np.asarray(reached), number, exact=self.exact))
+        share = float(permutation_p_values(np.asarray(reached), number, exact=self.is_exact))
         return min(share, self.tests * p, 1.0)
 
     def size(self, tail: float) -> float:
         """The largest |t| whose p-value is above twice the ``tail``; infinite where there are too
         few deals for any other."""
-        number = self.drawn.shape[1]
-        rank = permutation_rank(2 * tail, number, exact=self.exact)
+        number = self.replicates.shape[1]
+        rank = permutation_rank(2 * tail, number, exact=self.is_exact)
         return float(self._ascending[0][number - rank - 1]) / (1 - _HAIR) if rank >= 0 else math.inf
 
     def tail(self, tail: float) -> float:
@@ -118,19 +118,19 @@ class MaxTProcedure(Procedure):
     deals have it. ``sign`` is the direction of the measure for one-sided tests.
     """
 
-    own: Procedure
+    procedure: Procedure
     maxima: MaxStatistic
     sign: int = 1
     se: float = math.nan
 
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
         """The adjusted p-value; Bonferroni's of what has no place among the others."""
-        own = self.own.p(at, alternative)
+        own = self.procedure.p(at, alternative)
         if math.isnan(own):
             return own
         side = {"two-sided": 0, "greater": 1, "less": -1}[alternative] * self.sign
-        if self.maxima.normal:
-            found = self.maxima.adjusted(self.own.beside_others.p(at, alternative), side)
+        if self.maxima.is_normal:
+            found = self.maxima.adjust_p(self.procedure.family_procedure.p(at, alternative), side)
         elif math.isfinite(self.se):
             apart = self.sign * (self.value - at)
             t = 0.0 if apart == 0 else apart / self.se if self.se > 0 else math.nan
@@ -142,13 +142,13 @@ class MaxTProcedure(Procedure):
     def limit(self, tail: float, side: int) -> float:
         """The end on one side."""
         far = min if side > 0 else max
-        if not self.maxima.normal and self.se > 0:
+        if not self.maxima.is_normal and self.se > 0:
             end = self.value - side * self.maxima.size(tail) * self.se
-        elif self.maxima.normal and self.own.beside_others.reason is None:
-            end = self.own.beside_others.limit(self.maxima.tail(tail), side)
+        elif self.maxima.is_normal and self.procedure.family_procedure.reason is None:
+            end = self.procedure.family_procedure.limit(self.maxima.tail(tail), side)
         else:
-            return self.own.limit(tail / self.maxima.tests, side)
-        return far(end, self.own.limit(tail, side))
+            return self.procedure.limit(tail / self.maxima.tests, side)
+        return far(end, self.procedure.limit(tail, side))
 
 
 def quantile(share: float, degrees: FloatArray) -> FloatArray:
@@ -288,7 +288,7 @@ def gaussian_maxima(
         towards = np.array([signs[place] for place in own] if len(signs) else np.ones(len(own)))
         some = _draw_maxima([vectors[place] for place in own], towards, begin)
         np.maximum(drawn, some, out=drawn)
-    return MaxStatistic(drawn, len(vectors), normal=True)
+    return MaxStatistic(drawn, len(vectors), is_normal=True)
 
 
 def _draw_maxima(

@@ -164,20 +164,20 @@ POWER = 0.8
 
 def n_randomizations(settings: Settings) -> int:
     """How many randomisations are tried."""
-    return max(settings.resamples, LEAST_RANDOMISATIONS)
+    return max(settings.n_resamples, LEAST_RANDOMISATIONS)
 
 
 def max_permuted(first: PointEstimate, second: PointEstimate) -> int:
     """How many units a part may have at most that is compared with others dealt anew."""
-    if first.kind == "measure of counts" and first.likely is not None:
+    if first.kind == "measure of counts" and first.posterior_draws is not None:
         return FEW_DEALT_OF_CELLS
-    return FEW_DEALT_OF_LABEL if first.few() or second.few() else FEW_DEALT
+    return FEW_DEALT_OF_LABEL if first.has_few_units() or second.has_few_units() else FEW_DEALT
 
 
 def n_for_adjusted_p(tests: int, settings: Settings) -> int:
     """So many replicates that the smallest p-value can decide after it was multiplied by the number
     of tests."""
-    return max(settings.resamples, math.ceil(4 * tests / (1 - settings.level)))
+    return max(settings.n_resamples, math.ceil(4 * tests / (1 - settings.level)))
 
 
 #: From fewer training sets, how much they vary says too little of bias and variance.

@@ -68,14 +68,14 @@ class MultinomialCells:
     ascending; ``counts`` and ``squares`` the sums of weights and of squared weights."""
 
     shape: tuple[int, ...]
-    place: IntArray
+    cell_index: IntArray
     counts: FloatArray
     squares: FloatArray
     flat: npt.NDArray[np.int64]
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
     #: Whether rows weigh differently that are gone, with their weights.
-    uneven: bool = False
+    has_unequal_weights: bool = False
     #: How many rows are in each cell, of rows that are gone.
     rows: FloatArray | None = None
 
@@ -116,22 +116,22 @@ class MultinomialCells:
     def row(self) -> npt.NDArray[np.uint32]:
         """Which of the cells each row falls into."""
         if (size := math.prod(self.shape)) > 4 * len(self.flat) + 10_000:
-            return np.searchsorted(self.place, self.flat).astype(np.uint32)
+            return np.searchsorted(self.cell_index, self.flat).astype(np.uint32)
         at = np.zeros(size, np.uint32)
-        at[self.place] = np.arange(len(self.place), dtype=np.uint32)
+        at[self.cell_index] = np.arange(len(self.cell_index), dtype=np.uint32)
         return at[self.flat]
 
     def onto(self, axes: Sequence[int], counts: FloatArray) -> FloatArray:
         """Counts of the cells (..., C) added up along the other axes, an array of these axes."""
         shape = tuple(self.shape[axis] for axis in axes)
-        place, sums = self._projected(axes, counts)
+        place, sums = self._project(axes, counts)
         out = np.zeros((*counts.shape[:-1], math.prod(shape)))
         out[..., place] = sums
         return out.reshape(*counts.shape[:-1], *shape)
 
-    def _projected(self, axes: Sequence[int], counts: FloatArray) -> tuple[IntArray, FloatArray]:
+    def _project(self, axes: Sequence[int], counts: FloatArray) -> tuple[IntArray, FloatArray]:
         """The same, but only of the places that hold rows, and these places."""
-        where = np.unravel_index(self.place, self.shape)
+        where = np.unravel_index(self.cell_index, self.shape)
         shape = tuple(self.shape[axis] for axis in axes)
         target = np.ravel_multi_index([where[axis] for axis in axes], shape)
         order = np.argsort(target, kind="stable")
@@ -144,58 +144,58 @@ class MultinomialCells:
         self, counts: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """The confusion matrix of two of the axes, from counts of the cells (..., C)."""
-        if self.dense:
+        if self.is_dense:
             whole = self.onto(axes, counts)
             return ConfusionMatrix(whole, whole, labels)
         if len(self.shape) == len(axes):
-            return SparseConfusionMatrix(counts, counts, self.place, labels)
-        place, held = self._projected(axes, counts)
+            return SparseConfusionMatrix(counts, counts, self.cell_index, labels)
+        place, held = self._project(axes, counts)
         return SparseConfusionMatrix(held, held, place, labels)
 
     def redrawn(
         self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """The same, of replicates."""
-        whole = self.weight is None and not self.uneven
-        if not self.dense and (whole or self.by_row or self.by_sums):
-            redrawn = self._by_margins(drawn, labels, axes)
-            return redrawn.as_whole() if whole else redrawn
+        whole = self.weight is None and not self.has_unequal_weights
+        if not self.is_dense and (whole or self.needs_row_draws or self.needs_weight_sums):
+            redrawn = self._margin_replicates(drawn, labels, axes)
+            return redrawn.mark_whole_counts() if whole else redrawn
         made = self.matrix(drawn, labels, axes)
-        return made.as_whole() if whole else made
+        return made.mark_whole_counts() if whole else made
 
-    def by_margins(
+    def margin_confusion(
         self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """The same of contents that need not be whole numbers, by their margins where that is less
         work."""
         return (
             self.matrix(drawn, labels, axes)
-            if self.dense
-            else self._by_margins(drawn, labels, axes)
+            if self.is_dense
+            else self._margin_replicates(drawn, labels, axes)
         )
 
-    def _by_margins(
+    def _margin_replicates(
         self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int]
     ) -> ConfusionReplicates:
-        where = np.unravel_index(self.place, self.shape)
+        where = np.unravel_index(self.cell_index, self.shape)
         truth, predicted = (where[axis] for axis in axes)
         return ConfusionReplicates(
             margins(drawn, truth, predicted, len(labels)),
             labels,
             lambda: self.matrix(drawn, labels, axes),
-            lambda: self._by_margins((drawn > 0).astype(np.float64), labels, axes),
+            lambda: self._margin_replicates((drawn > 0).astype(np.float64), labels, axes),
         )
 
     @property
-    def plain(self) -> bool:
+    def is_unweighted(self) -> bool:
         """Whether rows are independent and weigh alike."""
-        return self.weight is None and self.clusters is None and not self.uneven
+        return self.weight is None and self.clusters is None and not self.has_unequal_weights
 
     @property
-    def alike(self) -> bool:
+    def has_equal_weights(self) -> bool:
         """The same, where weights may be alike without being one; of rows that are gone by what the
         cells hold."""
-        if self.clusters is not None or self.uneven:
+        if self.clusters is not None or self.has_unequal_weights:
             return False
         if self.squares is self.counts:
             return True
@@ -205,33 +205,33 @@ class MultinomialCells:
         return bool(np.ptp(each) <= ROUNDING * each.max(initial=0.0))
 
     @property
-    def dense(self) -> bool:
+    def is_dense(self) -> bool:
         """Whether matrices are kept whole."""
         return max(self.shape[:2]) <= MOST_DENSE
 
     @property
-    def at_once(self) -> int:
+    def batch_size(self) -> int:
         """How many replicates are made at a time, for their numbers to fit."""
-        if self.dense:
+        if self.is_dense:
             return max(1, _AT_ONCE // math.prod(self.shape[:2]))
-        return max(1, NEAR // max(len(self.place), 4 * max(self.shape[:2])))
+        return max(1, NEAR // max(len(self.cell_index), 4 * max(self.shape[:2])))
 
-    def drawn(self, settings: Settings) -> Iterator[FloatArray]:
+    def draw_replicates(self, settings: Settings) -> Iterator[FloatArray]:
         """Bootstrap replicates of the counts, some (b, C) at a time: multinomial draws where every
         row weighs one, else rows (or clusters) drawn one by one, or the cells of many rows."""
-        cells = len(self.place)
-        if self.by_sums:
-            yield from self._by_sums(settings)
-        elif self.by_row:
-            yield from self._by_row(settings)
+        cells = len(self.cell_index)
+        if self.needs_weight_sums:
+            yield from self._draw_sums(settings)
+        elif self.needs_row_draws:
+            yield from self._draw_rows(settings)
         elif self.weight is not None:
             from calipers import _core
 
             drawn = _core.bootstrap_cells(
-                self.row(), self.weight, cells, settings.seed, settings.resamples
+                self.row(), self.weight, cells, settings.seed, settings.n_resamples
             )
-            made = np.asarray(drawn).reshape(settings.resamples, cells)
-            step = len(made) if self.dense else self.at_once
+            made = np.asarray(drawn).reshape(settings.n_resamples, cells)
+            step = len(made) if self.is_dense else self.batch_size
             yield from (made[begin : begin + step] for begin in range(0, len(made), step))
         else:
             generator = np.random.Generator(np.random.Philox(settings.seed))
@@ -241,24 +241,26 @@ class MultinomialCells:
                 yield generator.multinomial(rows, share, size=size).astype(np.float64)
 
     @property
-    def by_row(self) -> bool:
+    def needs_row_draws(self) -> bool:
         """Whether rows are drawn rather than cells."""
         if self.clusters is not None:
             return True
-        if self.by_sums:
+        if self.needs_weight_sums:
             return False
-        many_rows = self.weight is None and self.counts.sum() > _MANY_ROWS * len(self.place)
-        return len(self.place) > _MANY_CELLS and not many_rows
+        many_rows = self.weight is None and self.counts.sum() > _MANY_ROWS * len(self.cell_index)
+        return len(self.cell_index) > _MANY_CELLS and not many_rows
 
     @property
-    def by_sums(self) -> bool:
+    def needs_weight_sums(self) -> bool:
         """Whether cells are drawn from the sums of weights and of squared weights of their rows,
         which weigh differently."""
         if self.clusters is not None:
             return False
-        return self.uneven or (self.weight is not None and len(self.flat) > MAX_DRAWN_ROWS)
+        return self.has_unequal_weights or (
+            self.weight is not None and len(self.flat) > MAX_DRAWN_ROWS
+        )
 
-    def _by_sums(self, settings: Settings) -> Iterator[FloatArray]:
+    def _draw_sums(self, settings: Settings) -> Iterator[FloatArray]:
         """As often as a Poisson number says for each row a cell weighs Σw on average, with the
         variance Σw²; so does Σw²/Σw times a Poisson number with the mean (Σw)²/Σw²."""
         generator = np.random.Generator(np.random.Philox(settings.seed))
@@ -269,14 +271,14 @@ class MultinomialCells:
 
     def _steps(self, settings: Settings) -> Iterator[int]:
         """The number of replicates in turns."""
-        for begin in range(0, settings.resamples, self.at_once):
-            yield min(self.at_once, settings.resamples - begin)
+        for begin in range(0, settings.n_resamples, self.batch_size):
+            yield min(self.batch_size, settings.n_resamples - begin)
 
-    def _by_row(self, settings: Settings) -> Iterator[FloatArray]:
+    def _draw_rows(self, settings: Settings) -> Iterator[FloatArray]:
         """Drawn row by row: as many rows as there are, or each row (each cluster) as often as a
         Poisson number says that depends on the seed, the replicate and it alone."""
         generator = np.random.Generator(np.random.Philox(settings.seed))
-        cell, cells, rows = self.row().astype(np.int64), len(self.place), len(self.flat)
+        cell, cells, rows = self.row().astype(np.int64), len(self.cell_index), len(self.flat)
         replicate = 0
         for size in self._steps(settings):
             out = np.empty((size, cells))
@@ -293,7 +295,7 @@ class MultinomialCells:
         """What each row weighs in a replicate of the Poisson bootstrap of rows or clusters."""
         return replicate_weights(len(self.flat), self.weight, settings, replicate, self.clusters)
 
-    def as_likely(self, settings: Settings) -> Iterator[tuple[MultinomialCells, FloatArray]]:
+    def draw_posterior(self, settings: Settings) -> Iterator[tuple[MultinomialCells, FloatArray]]:
         """Contents of the cells as likely as the rows make them, some (b, C) at a time, and the
         cells that they are of: Dirichlet(counts + a prior), times the number of rows.
 
@@ -307,17 +309,17 @@ class MultinomialCells:
         Weighted rows count by Kish's number of them, and clusters as one row each."""
         generator = np.random.Generator(np.random.Philox(settings.seed))
         total, effective = float(self.counts.sum()), self._effective
-        turns = 1 if self._all_beside else _TURNS
-        size = max(1, min(self.at_once, -(-settings.resamples // turns)))
-        for begin in range(0, settings.resamples, size):
+        turns = 1 if self._has_full_prior else _TURNS
+        size = max(1, min(self.batch_size, -(-settings.n_resamples // turns)))
+        for begin in range(0, settings.n_resamples, size):
             place, added = self._prior(generator)
-            place, inverse = np.unique(np.append(self.place, place), return_inverse=True)
+            place, inverse = np.unique(np.append(self.cell_index, place), return_inverse=True)
             held = np.append(self.counts * (effective / total), added)
             shape = _sums(inverse, held, len(place))
-            some = min(size, settings.resamples - begin)
+            some = min(size, settings.n_resamples - begin)
             drawn = generator.standard_gamma(shape, (some, len(place)))
             drawn *= total / drawn.sum(axis=1, keepdims=True)
-            yield replace(self, place=place, counts=shape, squares=shape, weight=None), drawn
+            yield replace(self, cell_index=place, counts=shape, squares=shape, weight=None), drawn
 
     @property
     def _effective(self) -> float:
@@ -327,20 +329,20 @@ class MultinomialCells:
         return effective_size(self.counts.sum(), self.squares.sum())
 
     @property
-    def _all_beside(self) -> bool:
+    def _has_full_prior(self) -> bool:
         """Whether the prior goes to all cells."""
         return math.prod(self.shape) <= _MOST_BESIDE
 
     def _prior(self, generator: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Cells, and what the prior adds to each."""
         k, ways = self.shape[0], len(self.shape) - 1
-        where = np.unravel_index(self.place, self.shape)
+        where = np.unravel_index(self.cell_index, self.shape)
         occurs = np.unique(np.concatenate(where)) if k > 2 else np.arange(k)
         occurs = occurs if len(occurs) > 1 else np.arange(k)
         number = len(occurs)
         # Of each class the one that is right, and those that are wrong.
         shift = np.array([0, generator.integers(1, number)])
-        if self._all_beside:
+        if self._has_full_prior:
             shift = np.arange(number)
         said = occurs[(np.arange(number)[:, None] + shift) % number]
         share = np.append(0.5, np.full(len(shift) - 1, 0.5 / (len(shift) - 1)))
@@ -355,29 +357,29 @@ class MultinomialCells:
         clusters or weigh differently."""
         if self.clusters is not None or self.weight is not None:
             return None
-        return self._by_class(settings)
+        return self._draw_by_class(settings)
 
-    def _by_class(self, settings: Settings) -> Iterator[FloatArray]:
+    def _draw_by_class(self, settings: Settings) -> Iterator[FloatArray]:
         generator = np.random.Generator(np.random.Philox(settings.seed))
         # Places ascend, so that the cells of a class stand side by side.
-        starts = np.unique(np.unravel_index(self.place, self.shape)[0], return_index=True)[1]
+        starts = np.unique(np.unravel_index(self.cell_index, self.shape)[0], return_index=True)[1]
         for size in self._steps(settings):
-            out = np.empty((size, len(self.place)))
-            for begin, end in zip(starts, [*starts[1:], len(self.place)], strict=True):
+            out = np.empty((size, len(self.cell_index)))
+            for begin, end in zip(starts, [*starts[1:], len(self.cell_index)], strict=True):
                 counts = self.counts[begin:end]
                 rows = round(float(counts.sum()))
                 out[:, begin:end] = generator.multinomial(rows, counts / counts.sum(), size)
             yield out
 
-    def without_groups(self) -> FloatArray:
+    def leave_out_groups(self) -> FloatArray:
         """The counts without each row or cluster in turn, or without groups of them."""
         unit = np.arange(len(self.flat))
         if self.clusters is not None:
             unit = np.unique(self.clusters.code, return_inverse=True)[1]
         group = jackknife_groups(int(unit.max()) + 1)[unit]
-        place = group * len(self.place) + self.row()
-        size = (int(group.max()) + 1) * len(self.place)
-        out = _sums(place, self.weight, size).reshape(-1, len(self.place))
+        place = group * len(self.cell_index) + self.row()
+        size = (int(group.max()) + 1) * len(self.cell_index)
+        out = _sums(place, self.weight, size).reshape(-1, len(self.cell_index))
         # Of weights, rounding may leave a hair where no row is left.
         return np.where(out >= self.counts * (1 - 1e-12), 0.0, self.counts - out)
 
@@ -389,18 +391,18 @@ class MultinomialCells:
         return 0.0 if se <= ROUNDING * abs(size) else se
 
     def _error(self, influence: FloatArray) -> float:
-        at = influence.ravel()[self.place] if influence.shape == self.shape else influence
+        at = influence.ravel()[self.cell_index] if influence.shape == self.shape else influence
         if self.clusters is None:
             return math.sqrt(self.sum_of_squares(at))
-        return self.clusters.sum_error(self._moved(at)).se
+        return self.clusters.sum_error(self._cell_influence(at)).se
 
     def sum_of_squares(self, influence: FloatArray) -> float:
         """Over rows, or clusters of them, of what they move by the ``influence`` of their cell."""
         if self.clusters is None:
             return float(np.dot(self.squares, np.square(influence)))
-        return self.clusters.squares(self._moved(influence))
+        return self.clusters.squares(self._cell_influence(influence))
 
-    def _moved(self, influence: FloatArray) -> FloatArray:
+    def _cell_influence(self, influence: FloatArray) -> FloatArray:
         """By how much each row moves what a row of each cell does."""
         row = self.row()
         return influence[row] if self.weight is None else influence[row] * self.weight
@@ -448,11 +450,13 @@ def posterior_interval(
     drawn: FloatArray, measure: Any, cells: MultinomialCells, level: float
 ) -> Interval:
     """The interval of what is as likely as the rows make it."""
-    if cells.clusters is not None and cells.clusters.number < 2:
+    if cells.clusters is not None and cells.clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
     two = cells.shape[0] == 2 or measure.label is not None
     name = f"{'Jeffreys' if two else 'Dirichlet'}, of the cells"
-    return intervals.percentile(drawn, level, name if cells.alike else f"{name}, effective rows")
+    return intervals.percentile(
+        drawn, level, name if cells.has_equal_weights else f"{name}, effective rows"
+    )
 
 
 def _weights(weight: FloatArray | None) -> tuple[FloatArray | None, ...]:

@@ -237,7 +237,7 @@ def _range_quantile(level: float, k: int) -> float:
 
 
 def randomised_tukey(
-    values: FloatArray, resamples: int = 10_000, seed: int = 0, level: float = 0.95
+    values: FloatArray, n_resamples: int = 10_000, seed: int = 0, level: float = 0.95
 ) -> list[PairwiseTests]:
     """Randomised Tukey HSD: every pair of k systems, for each of m measures, shape (n, k, m) or
     (n, k); one result a measure.
@@ -246,9 +246,9 @@ def randomised_tukey(
     pair is (b + 1)/(B + 1), b the number of B deals in which the largest mean less the smallest is
     at least as large as the pair's difference: a maximum over pairs, so that the chance of any
     false finding stays below the level. All (k!)ⁿ deals are tried, and p is b over their number,
-    where they are no more than ``resamples``. Measures see the same deals, and each is a family of
-    its own. Of two systems it is the paired randomisation test. Undefined without a unit, and where
-    a value is infinite.
+    where they are no more than ``n_resamples``. Measures see the same deals, and each is a family
+    of its own. Of two systems it is the paired randomisation test. Undefined without a unit, and
+    where a value is infinite.
 
     Sources: Carterette 2012, ACM TOIS 30; Sakai 2018.
 
@@ -270,7 +270,7 @@ def randomised_tukey(
     # Less the mean of the unit, which no deal changes; a unit left out adds nothing.
     with np.errstate(invalid="ignore"):
         centred = np.where(complete[:, None, :], cube - cube.mean(axis=1, keepdims=True), 0.0)
-    tried, exact = max_statistic.permutation_count(units, k, resamples)
+    tried, exact = max_statistic.permutation_count(units, k, n_resamples)
     drawn = _core.randomised_ranges(
         centred.reshape(units, k * m), k, None if exact else seed, tried
     )

@@ -65,14 +65,14 @@ def _side(alternative: str) -> int:
 
 def randomization(
     differences: FloatArray,
-    resamples: int,
+    n_resamples: int,
     seed: int,
     alternative: str = "two-sided",
 ) -> list[TestResult]:
     """Fisher's paired randomisation test of each column of per-unit differences, shape (n, m).
 
     Under no difference the sign of each unit's difference is arbitrary. All 2ⁿ patterns are tried
-    when they are no more than ``resamples``; else p = (b + 1)/(B + 1). Every column sees the same
+    when they are no more than ``n_resamples``; else p = (b + 1)/(B + 1). Every column sees the same
     signs. Units without a value (NaN) do not count; a column of none has no p-value, nor one with
     an infinite value.
 
@@ -88,12 +88,12 @@ def randomization(
     turned = differences * (side or 1)
     defined = ~np.isnan(turned)
     sizes, sound = defined.sum(axis=0), np.asarray(~np.isinf(turned).any(axis=0))
-    exactly = [n <= 30 and 2 ** int(n) <= resamples for n in sizes]
+    exactly = [n <= 30 and 2 ** int(n) <= n_resamples for n in sizes]
     drawn = np.flatnonzero(~np.array(exactly, bool))
     # A unit without a value adds nothing, whatever its sign.
     table = np.where(defined[:, drawn], turned[:, drawn], 0.0)
     counted = np.zeros(len(sizes), np.int64)
-    counted[drawn] = _core.randomisation(table, seed, resamples, two_sided)
+    counted[drawn] = _core.randomisation(table, seed, n_resamples, two_sided)
     out = []
     for column, (n, exact) in enumerate(zip(sizes, exactly, strict=True)):
         name = "paired randomisation, exact" if exact and n else "paired randomisation"
@@ -103,7 +103,7 @@ def randomization(
             part = turned[defined[:, column], column][:, None]
             p = float(_core.randomisation_exact(part, two_sided)[0]) / 2.0**n
         else:
-            p = (int(counted[column]) + 1) / (resamples + 1)
+            p = (int(counted[column]) + 1) / (n_resamples + 1)
         out.append(TestResult(p, name, alternative))
     return out
 
@@ -111,7 +111,7 @@ def randomization(
 def swapped_ratios(
     first: FloatArray,
     second: FloatArray,
-    resamples: int,
+    n_resamples: int,
     seed: int,
     alternative: str = "two-sided",
     formula: Callable[[FloatArray], FloatArray] | None = None,
@@ -120,7 +120,7 @@ def swapped_ratios(
 
     ``first`` and ``second`` have a row a unit: what it adds to the numerator and to the
     denominator. Under no difference the rows of a unit can be swapped: in all 2ⁿ ways when they are
-    no more than ``resamples``, else p = (b + 1)/(B + 1). A swap that leaves a ratio undefined
+    no more than ``n_resamples``, else p = (b + 1)/(B + 1). A swap that leaves a ratio undefined
     counts against a difference.
 
     >>> first = np.array([[3.0, 4.0], [2.0, 2.0]])  # 5 of 6
@@ -139,8 +139,8 @@ def swapped_ratios(
         return np.asarray(difference * side if side else np.abs(difference))
 
     bound = float(towards(np.float64(observed))) - ROUNDING * abs(observed)
-    exact = n <= 30 and 2**n <= resamples
-    tried = 2**n if exact else resamples
+    exact = n <= 30 and 2**n <= n_resamples
+    tried = 2**n if exact else n_resamples
     random = np.random.Generator(np.random.Philox(seed))
     extreme, step = 0, max(1, 4_000_000 // n)
     for begin in range(0, tried, step):

@@ -75,12 +75,12 @@ class UnitValues:
         return StandardError(moments.standard_error, "paired t", round(moments.effective_size) - 1)
 
     @property
-    def plain(self) -> bool:
+    def is_unweighted(self) -> bool:
         """Whether the units are independent and count alike, as tests of ranks and signs need."""
         return self.weight is None and self.clusters is None
 
     @property
-    def moved(self) -> FloatArray:
+    def influence_values(self) -> FloatArray:
         """By how much the units, or the clusters of them, move the mean, but for a factor."""
         apart = self.values - self.mean
         apart = apart if self.weight is None else apart * self.weight
@@ -102,10 +102,10 @@ class UnitSummary:
     mean: float
     size: float
     influence: Callable[[], Influence | None]
-    weighted: bool = False
+    has_weights: bool = False
 
     #: Whether tests of ranks and signs can have them.
-    plain: ClassVar[bool] = False
+    is_unweighted: ClassVar[bool] = False
 
     def __sub__(self, other: UnitSummary) -> UnitSummary:
         apart = lazy_difference(self.influence, other.influence)
@@ -127,7 +127,7 @@ class UnitSummary:
         """Hedges' g for paired data; none of weighted rows, nor of clusters, which do not say how
         rows vary."""
         spread, found = self.error.se * math.sqrt(self.size), self.influence()
-        without = self.weighted or found is None or found.space.clusters is not None
+        without = self.has_weights or found is None or found.space.clusters is not None
         return (
             NAN
             if without
@@ -161,7 +161,7 @@ class UnitGroups:
 class JointDistribution(Protocol):
     """What is known exactly of how readings vary together."""
 
-    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """First minus second, of the same units."""
 
 
@@ -184,35 +184,35 @@ class PointEstimate:
     higher_is_better: bool | None = None
     #: Why units, and how many of them, have no value; of how many in all, if not of ``n``.
     undefined: Mapping[str, int] = field(default_factory=dict)
-    of: int | None = None
+    n_total: int | None = None
     weight: FloatArray | None = None
     clusters: ClusterIndex | None = None
     #: The order of its rows in time, where that is known.
     order: TimeOrder | None = None
     #: Whether rows weigh differently that are gone, with their weights; and whether they are gone.
-    uneven: bool = False
-    reduced: bool = False
+    has_unequal_weights: bool = False
+    is_reduced: bool = False
     #: Effective numbers of units, by class where there are classes.
     sizes: Callable[[], tuple[float, ...]] = lambda: ()
     #: Whether there is no value, and one was agreed on to stand there.
-    agreed: bool = False
+    is_conventional: bool = False
     #: Whether the influence of units says too little.
-    few: Callable[[], bool] = lambda: False
+    has_few_units: Callable[[], bool] = lambda: False
     #: The size of the skewness over √n of the values that it is a mean of.
-    skew: Callable[[], float] = lambda: 0.0
+    skewness_size: Callable[[], float] = lambda: 0.0
     #: Of a mean of squares by how much the kurtosis of what is squared is above that of a normal,
     #: in standard errors √(24/n).
     kurtosis: Callable[[], float] | None = None
     #: Whether one end of the range is farther than any row is expected to be.
-    far_end: bool = False
+    has_far_bound: bool = False
     #: Of a biased measure: replicates are turned about the value.
-    pivotal: bool = False
+    is_biased: bool = False
     #: What speaks against any interval of it.
     caution: str = ""
     #: The scale on which it is more nearly normal, one of ``scales.SCALES``.
     transform: str | None = None
     methods: Mapping[str, Limits] = field(default_factory=dict)
-    law: JointDistribution | None = None
+    joint_distribution: JointDistribution | None = None
     influence: Callable[[], Influence | None] | None = None
     #: Where there is no influence, or it is that of more units than have an order, values of those
     #: that have one, whose norm is about the standard error: serial dependence is looked for in
@@ -221,27 +221,27 @@ class PointEstimate:
     #: The standard error, where it is known without the influence of every row.
     error: Callable[[], StandardError | Interval | None] | None = None
     units: UnitValues | UnitSummary | None = None
-    units_make_value: bool = True
-    scale: float = 1.0
+    value_is_unit_mean: bool = True
+    factor: float = 1.0
     signs: Callable[[], Signs | None] | None = None
     #: In each draw; readings of the same units are drawn together.
     replicates: Callable[[], FloatArray] | None = None
     #: For its own interval, where these are drawn in another way: of scores by place in the table,
     #: as drawing a million rows each by its number takes 1.4 to 1.5 times as long.
-    alone: Callable[[], FloatArray] | None = None
+    standalone_replicates: Callable[[], FloatArray] | None = None
     #: What these are called, if not the bootstrap.
-    drawn_as: str = ""
+    resampling_name: str = ""
     #: In draws of what may be behind the data, where their law says that.
-    likely: Callable[[], FloatArray] | None = None
+    posterior_draws: Callable[[], FloatArray] | None = None
     #: The same as replicates, every true class keeping its number of rows.
-    stratified: Callable[[], FloatArray | None] | None = None
+    stratified_replicates: Callable[[], FloatArray | None] | None = None
     #: The value's error, replicates and their errors; of a difference of units their means.
-    studentised: Callable[[], tuple[float, FloatArray, FloatArray] | None] | None = None
+    studentized_replicates: Callable[[], tuple[float, FloatArray, FloatArray] | None] | None = None
     #: How much units move the value, and for how many rows each of them stands.
     jackknife: Callable[[], tuple[FloatArray, FloatArray | None] | None] | None = None
     #: By how much leaving out groups of rows moves the value, the same groups for all readings.
-    left_out: Callable[[], FloatArray] | None = None
-    discordant: Callable[[], tuple[float, float]] | None = None
+    group_jackknife: Callable[[], FloatArray] | None = None
+    discordant_proportions: Callable[[], tuple[float, float]] | None = None
     #: Of a difference of many rows: these by how much they move it, where many do so alike.
     unit_groups: Callable[[], UnitGroups] | None = None
     #: Of a difference of units that are gone: how they are spread.
@@ -250,32 +250,32 @@ class PointEstimate:
     linear_units: Callable[[], UnitValues] | None = None
     #: Of a difference: on how many units the outputs of the two systems differ, where that is not
     #: seen by how much the units differ.
-    changed: Callable[[], int] | None = None
-    swapped: Callable[[str], TestResult] | None = None
+    n_changed: Callable[[], int] | None = None
+    permutation_test: Callable[[str], TestResult] | None = None
     #: Whether every unit counts 0 or 1.
-    shares: bool = False
+    is_binary: bool = False
     #: Of a difference: first and second.
     operands: tuple[PointEstimate, PointEstimate] | None = None
     #: Of a difference of independent samples: what a method makes of it, None where that does not
     #: apply.
-    apart: Callable[[str], Procedure | None] | None = None
+    procedure_by_method: Callable[[str], Procedure | None] | None = None
 
     def __sub__(self, other: PointEstimate) -> PointEstimate:
         """The difference on the same units."""
-        if self.law is not None:
-            return self.law.minus(self, other)
+        if self.joint_distribution is not None:
+            return self.joint_distribution.difference(self, other)
         of_units = self.units is not None and other.units is not None
         return self.difference(
             other,
             influence=lazy_difference(self.influence, other.influence),
             units=self.units - other.units if of_units else None,  # type: ignore[operator]
-            units_make_value=self.units_make_value,
-            scale=self.scale,
+            units_make_value=self.value_is_unit_mean,
+            scale=self.factor,
             linear=lazy_difference(self.linear, other.linear),
             replicates=lazy_difference(self.replicates, other.replicates),
-            left_out=lazy_difference(self.left_out, other.left_out),
-            few=lambda: self.few() or other.few(),
-            pivotal=self.pivotal,
+            left_out=lazy_difference(self.group_jackknife, other.group_jackknife),
+            few=lambda: self.has_few_units() or other.has_few_units(),
+            pivotal=self.is_biased,
         )
 
     def difference(self, other: PointEstimate, **parts: Any) -> PointEstimate:
@@ -289,17 +289,21 @@ class PointEstimate:
     # --- What it offers --------------------------------------------------------------------------
 
     @cached_property
-    def found_error(self) -> StandardError | Interval | None:
+    def standard_error(self) -> StandardError | Interval | None:
         """The standard error, or the absent interval that says why there is none. That of a
         difference is called as that of its operands is, and paired."""
         found = self._by_influence if self.error is None else self.error()
-        if isinstance(found, StandardError) and self.operands is not None and self.apart is None:
-            se = 0.0 if found.se <= self.hair else found.se
+        if (
+            isinstance(found, StandardError)
+            and self.operands is not None
+            and self.procedure_by_method is None
+        ):
+            se = 0.0 if found.se <= self.tolerance else found.se
             return replace(found, se=se, name=f"{found.name}, paired")
         return found
 
     @property
-    def hair(self) -> float:
+    def tolerance(self) -> float:
         """What is no more than rounding leaves of such values."""
         size = self.bounds[1] - self.bounds[0]
         if not np.isfinite(size):
@@ -318,31 +322,31 @@ class PointEstimate:
     @cached_property
     def skewness(self) -> float:
         """By how much it is not normal."""
-        return self.skew()
+        return self.skewness_size()
 
     @property
-    def own_replicates(self) -> FloatArray | None:
+    def interval_replicates(self) -> FloatArray | None:
         """Replicates as they are drawn for it alone, where there are any and few say enough."""
-        found = self.alone or self.replicates
-        return None if found is None or self.few() else found()
+        found = self.standalone_replicates or self.replicates
+        return None if found is None or self.has_few_units() else found()
 
     @cached_property
-    def drawn(self) -> FloatArray:
+    def cached_replicates(self) -> FloatArray:
         """Replicates for its own interval and test; turned about the value where the measure is
         biased, 2·value − replicate."""
-        found = self.alone or self.replicates
+        found = self.standalone_replicates or self.replicates
         assert found is not None
-        return 2 * self.value - found() if self.pivotal else found()
+        return 2 * self.value - found() if self.is_biased else found()
 
     @property
-    def draws(self) -> bool:
+    def has_replicates(self) -> bool:
         """Whether there are replicates."""
-        return self.alone is not None or self.replicates is not None
+        return self.standalone_replicates is not None or self.replicates is not None
 
     @property
-    def of_units(self) -> bool:
+    def is_unit_mean(self) -> bool:
         """Whether the value is that of the units."""
-        return self.units is not None and self.units_make_value
+        return self.units is not None and self.value_is_unit_mean
 
 
 #: What a difference takes over from the first of its operands.

@@ -73,7 +73,7 @@ class MethodRule:
 def _has_weights(reading: PointEstimate) -> bool:
     """Whether rows weigh differently; where all weigh alike, that is no weight."""
     weight = reading.weight
-    return reading.uneven or (weight is not None and bool(np.ptp(weight) > 0))
+    return reading.has_unequal_weights or (weight is not None and bool(np.ptp(weight) > 0))
 
 
 def _is_simple_sample(reading: PointEstimate) -> bool:
@@ -81,7 +81,7 @@ def _is_simple_sample(reading: PointEstimate) -> bool:
 
 
 def _several_clusters(reading: PointEstimate) -> bool:
-    return reading.clusters is None or reading.clusters.number > 1
+    return reading.clusters is None or reading.clusters.n_clusters > 1
 
 
 def _few_rows(reading: PointEstimate) -> bool:
@@ -107,33 +107,33 @@ def _few_decide(reading: PointEstimate) -> bool:
 
 
 def _few_or_none_decide(reading: PointEstimate) -> bool:
-    at_end = min(abs(reading.value - end) for end in reading.bounds) <= reading.hair
+    at_end = min(abs(reading.value - end) for end in reading.bounds) <= reading.tolerance
     return at_end or _few_decide(reading)
 
 
 def _caution_heavy_tail(reading: PointEstimate, made: Interval) -> Interval:
     if reading.kurtosis is not None:
-        return made.but("a heavy tail") if reading.kurtosis() > HEAVY_KURTOSIS else made
-    return made.but("a heavy tail") if reading.skewness > HEAVY_TAIL else made
+        return made.add_caution("a heavy tail") if reading.kurtosis() > HEAVY_KURTOSIS else made
+    return made.add_caution("a heavy tail") if reading.skewness > HEAVY_TAIL else made
 
 
 def _caution_maximum(reading: PointEstimate, made: Interval) -> Interval:
     few = min(reading.sizes()) < FEW_OF_MAXIMUM
-    return made.but("a maximum of few rows") if few else made
+    return made.add_caution("a maximum of few rows") if few else made
 
 
 def _caution_bias(reading: PointEstimate, made: Interval) -> Interval:
     """Of an ECE they held the truth 88 to 92 times of 100 where a test finds miscalibration, and no
     more often where it is too mild to be found."""
-    return made.but("a biased measure") if reading.pivotal else made
+    return made.add_caution("a biased measure") if reading.is_biased else made
 
 
 def _caution_boundary(reading: PointEstimate, made: Interval) -> Interval:
     """Errors that the data do not have, no replicate has: such intervals held the truth 66 to 94
     times of 100, the others 95 to 98 times."""
     for end in reading.bounds:
-        if min(abs(end - made.low), abs(end - made.high)) <= reading.hair:
-            return made.but(f"it ends at {end:g}")
+        if min(abs(end - made.low), abs(end - made.high)) <= reading.tolerance:
+            return made.add_caution(f"it ends at {end:g}")
     return made
 
 
@@ -246,7 +246,7 @@ INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
     # errors.
     "mean of a value per row": (
         MethodRule("wilson"),
-        MethodRule("bayesian", lambda reading: not reading.far_end),
+        MethodRule("bayesian", lambda reading: not reading.has_far_bound),
         MethodRule("hall", caution=_caution_heavy_tail),
         MethodRule("delta", caution=_caution_heavy_tail),
     ),
@@ -329,17 +329,17 @@ def _enough_for_pairs(reading: PointEstimate) -> bool:
 
 
 def _has_error(reading: PointEstimate) -> bool:
-    return isinstance(reading.found_error, StandardError)
+    return isinstance(reading.standard_error, StandardError)
 
 
 def _has_spread(reading: PointEstimate) -> bool:
-    found = reading.found_error
+    found = reading.standard_error
     return isinstance(found, StandardError) and found.se > 0
 
 
 def _has_row_differences(reading: PointEstimate) -> bool:
     """Whether every row is right or wrong, so that differences of rows are known."""
-    return reading.discordant is not None or (
+    return reading.discordant_proportions is not None or (
         reading.kind == "share of rows" and (_has_weights(reading) or reading.clusters is not None)
     )
 
@@ -415,7 +415,7 @@ DIFFERENCES: Mapping[str, tuple[MethodRule, ...]] = {
     "quantile": (MethodRule("percentile"),),
     "independent samples": (MethodRule("two samples"),),
     "average over labels": (
-        MethodRule("units", lambda reading: reading.few(), tries=True),
+        MethodRule("units", lambda reading: reading.has_few_units(), tries=True),
         MethodRule("by error", _clusters_with_error, tries=True),
         MethodRule("percentile"),
     ),
@@ -532,14 +532,14 @@ def interval(reading: PointEstimate, level: float | None = None, *, test: str = 
 
 def _requested_interval(reading: PointEstimate, level: float) -> Interval | None:
     """By the first method asked for by name that applies; None where none does."""
-    if reading.kind == "count" or reading.agreed or not np.isfinite(reading.value):
+    if reading.kind == "count" or reading.is_conventional or not np.isfinite(reading.value):
         return None
     offered = available_intervals(reading) if reading.settings.methods else {}
     for name in reading.settings.methods:
         made = offered[name](level) if name in offered else None
         if made is not None:
             row = MethodRule(name, caution=_get_caution(_rule_table(reading), name))
-            return _add_cautions(reading, row, made.within(*reading.bounds))
+            return _add_cautions(reading, row, made.clip(*reading.bounds))
     return None
 
 
@@ -552,22 +552,22 @@ def _default_interval(reading: PointEstimate, level: float) -> Interval:
         return intervals.no_interval("none", "not_asked")
     if not np.isfinite(reading.value):
         return intervals.no_interval("none", "undefined_value")
-    if reading.agreed:
+    if reading.is_conventional:
         return intervals.no_interval("none", "agreed_value")
     if settings.interval == "none":
         return intervals.no_interval("none", "not_asked")
     if reading.kind in WITHOUT:
         return WITHOUT[reading.kind]
     row, made = _select_method(reading, level)
-    made = _add_cautions(reading, row, made.within(*reading.bounds))
-    return made.around(reading.value)
+    made = _add_cautions(reading, row, made.clip(*reading.bounds))
+    return made.extend_to_value(reading.value)
 
 
 def _add_cautions(reading: PointEstimate, row: MethodRule, made: Interval) -> Interval:
     """The interval with what speaks against it, however its method was chosen."""
     made = row.caution(reading, made)
     made = _caution_few_clusters(reading, row.method, made)
-    return made.but(reading.caution) if reading.caution else made
+    return made.add_caution(reading.caution) if reading.caution else made
 
 
 def _get_caution(
@@ -595,12 +595,12 @@ def _caution_few_clusters(reading: PointEstimate, method: str, made: Interval) -
     if reading.clusters is None:
         return made
     if method in DRAWN:
-        few = reading.clusters.worth < FEW_CLUSTERS
+        few = reading.clusters.effective_number < FEW_CLUSTERS
     else:
-        found = reading.found_error
+        found = reading.standard_error
         known = found.degrees if isinstance(found, StandardError) else None
         few = not (reading.clusters.degrees if known is None else known) >= FEW_DEGREES
-    return made.but("few clusters") if few else made
+    return made.add_caution("few clusters") if few else made
 
 
 #: Where nothing applies.
@@ -623,7 +623,7 @@ def _first_applicable(reading: PointEstimate, level: float) -> tuple[MethodRule,
             made = offered[row.method](level)
         if made is not None and not (row.tries and (made.reason or _is_degenerate(reading, made))):
             return row, made
-    found = reading.found_error if reading.reduced else None
+    found = reading.standard_error if reading.is_reduced else None
     return (_NOTHING[0], found) if isinstance(found, Interval) else _NOTHING
 
 
@@ -751,22 +751,24 @@ def worst_case_difference(reading: PointEstimate, level: float) -> Interval:
 def _n_pairs(reading: PointEstimate) -> float:
     """How many independent pairs of rows there are, one of either class."""
     pairs = max(1.0, min(reading.sizes()))
-    return pairs if reading.clusters is None else min(pairs, reading.clusters.number)
+    return pairs if reading.clusters is None else min(pairs, reading.clusters.n_clusters)
 
 
 def _is_degenerate(reading: PointEstimate, made: Interval) -> bool:
     """Whether an interval has no length but what rounding leaves."""
-    return made.high - made.low <= max(reading.hair, ROUNDING * max(abs(made.low), abs(made.high)))
+    return made.high - made.low <= max(
+        reading.tolerance, ROUNDING * max(abs(made.low), abs(made.high))
+    )
 
 
 def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
     """What is tried for its interval, in order."""
     settings, paired = reading.settings, reading.operands is not None
     known = _rule_table(reading)
-    if reading.apart is not None:
+    if reading.procedure_by_method is not None:
         return known  # what the settings ask for is asked of both samples
     # Where rows are gone, nothing can be drawn anew.
-    gone = reading.reduced and (paired or reading.clusters is not None)
+    gone = reading.is_reduced and (paired or reading.clusters is not None)
     first = () if reading.clusters is None else CLUSTERED[paired]
     tried: Sequence[str]
     if settings.interval == "analytic" or gone:

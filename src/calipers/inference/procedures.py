@@ -122,7 +122,7 @@ class Procedure:
         return abs(self.limit(tail, -1) - self.limit(tail, 1)) / 2
 
     @property
-    def beside_others(self) -> Procedure:
+    def family_procedure(self) -> Procedure:
         """What speaks for it at the small levels of a family of tests: itself, but for replicates,
         which say nothing of what fewer of them than one would show."""
         return self
@@ -155,13 +155,13 @@ class Wald(Procedure):
         return self.t.se
 
     @property
-    def _silent(self) -> bool:
+    def _is_uninformative(self) -> bool:
         """Whether the error says nothing."""
         freedom = self.t.degrees
         return not math.isfinite(self.t.se) or (freedom is not None and not freedom > 0)
 
-    def _by_error(self, at: float, side: int) -> float:
-        if self._silent:
+    def _error_p_value(self, at: float, side: int) -> float:
+        if self._is_uninformative:
             return 1.0
         apart = (self.value - at) * side
         if not self._se > 0:
@@ -174,19 +174,19 @@ class Wald(Procedure):
         return float(stdtr(freedom, -ratio))
 
     def _beyond(self, at: float, side: int) -> float:
-        p = self._by_error(at, side)
+        p = self._error_p_value(at, side)
         if self.bayes is not None and p < 1:
             p = max(p, self.bayes.tails(at)[0 if side > 0 else 1])
-        return max(p, self._least) if at * side >= 0 else p
+        return max(p, self._minimum_p) if at * side >= 0 else p
 
     @property
-    def _least(self) -> float:
+    def _minimum_p(self) -> float:
         """The smallest one-sided p-value against 0."""
         return 0.0 if self.differing is None else 2.0**-self.differing
 
     def limit(self, tail: float, side: int) -> float:
         """The end on one side."""
-        if self._silent:
+        if self._is_uninformative:
             return -side * math.inf
         freedom, level = self.t.degrees, 1 - 2 * tail
         t = (
@@ -199,7 +199,7 @@ class Wald(Procedure):
         if self.bayes is not None:
             share = tail if side > 0 else 1 - tail
             end = far(end, float(self.bayes.quantiles(np.array([share]))[0]))
-        return far(end, 0.0) if self._least > tail else end
+        return far(end, 0.0) if self._minimum_p > tail else end
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,7 +211,7 @@ class BayesianProcedure(Wald):
         return 0.0
 
     @property
-    def _silent(self) -> bool:
+    def _is_uninformative(self) -> bool:
         return False
 
 
@@ -219,10 +219,10 @@ class BayesianProcedure(Wald):
 class WiderProcedure(Procedure):
     """The wider of two procedures: the hull of their intervals, the larger of their p-values."""
 
-    parts: tuple[Procedure, Procedure]
+    procedures: tuple[Procedure, Procedure]
 
     @classmethod
-    def of(cls, first: Procedure, second: Procedure, level: float) -> Procedure:
+    def from_pair(cls, first: Procedure, second: Procedure, level: float) -> Procedure:
         """Named by whichever is the wider at a level, or as both."""
         tail = tail_level(level)
         farther = [
@@ -241,22 +241,26 @@ class WiderProcedure(Procedure):
             bounds=first.bounds,
             error=error,
             differing=first.differing,
-            parts=(first, second),
+            procedures=(first, second),
         )
 
     def _beyond(self, at: float, side: int) -> float:
-        return max(part._beyond(at, side) for part in self.parts)
+        return max(part._beyond(at, side) for part in self.procedures)
 
     def limit(self, tail: float, side: int) -> float:
         """The end on one side."""
         far = min if side > 0 else max
-        return far(part.limit(tail, side) for part in self.parts)
+        return far(part.limit(tail, side) for part in self.procedures)
 
     @property
-    def beside_others(self) -> Procedure:
+    def family_procedure(self) -> Procedure:
         """The wider of both beside others."""
-        first, second = (part.beside_others for part in self.parts)
-        return self if (first, second) == self.parts else replace(self, parts=(first, second))
+        first, second = (part.family_procedure for part in self.procedures)
+        return (
+            self
+            if (first, second) == self.procedures
+            else replace(self, procedures=(first, second))
+        )
 
 
 # --- Replicates -----------------------------------------------------------------------------------
@@ -267,15 +271,15 @@ class ReplicateProcedure(Procedure):
     """Replicates of the difference, in ascending order: the share on the far side of a value, or on
     it, (b + 1)/(B + 1); the interval ends at order statistics."""
 
-    drawn: FloatArray
+    replicates: FloatArray
 
-    def _reached(self, at: float, side: int) -> int:
+    def _count_beyond(self, at: float, side: int) -> int:
         if side > 0:
-            return int(np.searchsorted(self.drawn, at, side="right"))
-        return len(self.drawn) - int(np.searchsorted(self.drawn, at, side="left"))
+            return int(np.searchsorted(self.replicates, at, side="right"))
+        return len(self.replicates) - int(np.searchsorted(self.replicates, at, side="left"))
 
     def _beyond(self, at: float, side: int) -> float:
-        return self._share((self._reached(at, side) + 1) / (len(self.drawn) + 1), side)
+        return self._share((self._count_beyond(at, side) + 1) / (len(self.replicates) + 1), side)
 
     def _share(self, reached: float, side: int) -> float:
         """The p-value of replicates of which so many have been reached."""
@@ -284,13 +288,13 @@ class ReplicateProcedure(Procedure):
     def limit(self, tail: float, side: int) -> float:
         """The end on one side."""
         # The first that, with those before it, is more than the tail.
-        rank = math.floor(round(tail * (len(self.drawn) + 1), 9))
+        rank = math.floor(round(tail * (len(self.replicates) + 1), 9))
         if rank < 1:
             return -side * math.inf
-        return float(self.drawn[rank - 1 if side > 0 else -rank])
+        return float(self.replicates[rank - 1 if side > 0 else -rank])
 
     @property
-    def beside_others(self) -> Procedure:
+    def family_procedure(self) -> Procedure:
         """By their standard deviation, as if that were a standard error."""
         return Wald(
             value=self.value,
@@ -375,7 +379,7 @@ class Randomization(Procedure):
 
     units: FloatArray
     weight: FloatArray | None = None
-    resamples: int = 10_000
+    n_resamples: int = 10_000
     seed: int = 0
 
     def _tests(self, at: FloatArray, alternative: str = "two-sided") -> list[TestResult]:
@@ -385,7 +389,7 @@ class Randomization(Procedure):
         apart[np.abs(apart) <= ROUNDING * size] = 0.0
         if self.weight is not None:
             apart *= self.weight[:, None]
-        return paired_tests.randomization(apart, self.resamples, self.seed, alternative)
+        return paired_tests.randomization(apart, self.n_resamples, self.seed, alternative)
 
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
         """Two-sided by the size of the difference; one-sided half of that on the side it is on."""
@@ -549,26 +553,26 @@ class McNemarProcedure(Procedure):
     limits are Clopper and Pearson's of the first's share of them, carried to the difference. With
     ``mid`` half of the probability of what was seen counts."""
 
-    first: int
+    n_first: int
     second: int
     rows: int
-    mid: bool = False
+    is_mid_p: bool = False
 
     def _tail(self, share: float, side: int) -> float:
         """P(as many of the first's rows as seen, or more) (1), or fewer (−1)."""
         from scipy.special import bdtr, bdtrc
 
-        n, seen = self.first + self.second, self.first
+        n, seen = self.n_first + self.second, self.n_first
         if side > 0:
             beyond = float(bdtrc(seen, n, share))
             least = float(bdtrc(seen - 1, n, share)) if seen else 1.0
         else:
             beyond = float(bdtr(seen - 1, n, share)) if seen else 0.0
             least = float(bdtr(seen, n, share))
-        return (beyond + least) / 2 if self.mid else least
+        return (beyond + least) / 2 if self.is_mid_p else least
 
     def _beyond(self, at: float, side: int) -> float:
-        n = self.first + self.second
+        n = self.n_first + self.second
         share = (1 + at * self.rows / n) / 2
         if not 0 <= share <= 1:
             return float((share > 1) == (side > 0))
@@ -577,19 +581,19 @@ class McNemarProcedure(Procedure):
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
         """As of any procedure; without a row that one system alone gets right, no difference is all
         that is known."""
-        if self.first + self.second == 0:
+        if self.n_first + self.second == 0:
             return 1.0 if at == 0 else NAN
         return super().p(at, alternative)
 
     def _one_sided(self, at: float, side: int) -> float:
         p = super()._one_sided(at, side)
         # That of mid-p is its own below one half.
-        return self._beyond(at, side) if self.mid and abs(at) <= self.bounds[1] else p
+        return self._beyond(at, side) if self.is_mid_p and abs(at) <= self.bounds[1] else p
 
     def limit(self, tail: float, side: int) -> float:
         """The end on one side."""
-        n = self.first + self.second
-        low, high = (0.0, self.first / n) if side > 0 else (1.0, self.first / n)
+        n = self.n_first + self.second
+        low, high = (0.0, self.n_first / n) if side > 0 else (1.0, self.n_first / n)
         if self._tail(low, side) > tail:
             return (2 * low - 1) * n / self.rows
         for _ in range(60):

@@ -99,7 +99,7 @@ def agresti_coull(share: float, n: float, level: float) -> Interval:
     centre = (share * n + z**2 / 2) / trials
     half = z * math.sqrt(centre * (1 - centre) / trials)
     made = Interval(centre - half, centre + half, method, se=_standard_error(share, n))
-    return made.within(0.0, 1.0)
+    return made.clip(0.0, 1.0)
 
 
 def paired_shares(first: float, second: float, n: float, level: float) -> Interval:
@@ -116,7 +116,7 @@ def paired_shares(first: float, second: float, n: float, level: float) -> Interv
     a, b = ((share * n + 1) / (n + 2) for share in (first, second))
     se = math.sqrt((a + b - (a - b) ** 2) / (n + 2))
     half = normal_quantile(level) * se
-    return Interval(a - b - half, a - b + half, "Bonett-Price", se=se).within(-1.0, 1.0)
+    return Interval(a - b - half, a - b + half, "Bonett-Price", se=se).clip(-1.0, 1.0)
 
 
 def ranks_of_quantile(share: float, n: int, level: float) -> tuple[int, int] | None:

@@ -33,7 +33,7 @@ def weighted_means(
         centre = np.average(column[has], weights=weight[has]) if has.any() else 0.0
         x, w = column - centre, np.where(has, weight, np.nan)
         parts = np.column_stack([w, w * x, w**2, w**2 * x, (w * x) ** 2, has])
-        drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
+        drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.n_resamples)
         total, sums, squares, cross, both, share = drawn.T
         with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be of one row alone
             apart, number = sums / total, share * len(column)
@@ -60,10 +60,10 @@ def row_means(
     if clusters is not None:
         return clusters.means(values, settings)
     if weight is None:
-        return np.asarray(_core.bootstrap_means(values, settings.seed, settings.resamples)[0])
+        return np.asarray(_core.bootstrap_means(values, settings.seed, settings.n_resamples)[0])
     values, weight = values[weight > 0], weight[weight > 0]
     columns = np.column_stack([values * weight[:, None], weight])
-    means = np.asarray(_core.bootstrap_means(columns, settings.seed, settings.resamples)[0])
+    means = np.asarray(_core.bootstrap_means(columns, settings.seed, settings.n_resamples)[0])
     with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be without weight
         return means[:, :-1] / means[:, -1:]
 
@@ -78,8 +78,8 @@ def poisson_weights(
     """What each row weighs in the replicates of the Poisson bootstrap of rows, or of clusters, some
     (b, rows) at a time."""
     step = max(1, _AT_ONCE // max(rows, 1))
-    for begin in range(0, settings.resamples, step):
-        at = range(begin, min(begin + step, settings.resamples))
+    for begin in range(0, settings.n_resamples, step):
+        at = range(begin, min(begin + step, settings.n_resamples))
         yield np.stack([replicate_weights(rows, weight, settings, b, clusters) for b in at])
 
 

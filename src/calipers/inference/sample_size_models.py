@@ -136,7 +136,7 @@ class VarianceModel(ABC):
     """How sure a measure is with ``n`` independent units of its own kind, of one system or of the
     difference of a ``pair``. Unless a design says otherwise all is normal or Student's."""
 
-    pair: bool
+    is_difference: bool
     value: float
 
     @abstractmethod
@@ -188,8 +188,8 @@ class MeanVarianceModel(VarianceModel):
     """
 
     sd: float
-    pair: bool
-    student: bool = True
+    is_difference: bool
+    is_student: bool = True
     arms: int = 1
     test: str = "t"
     value: float = NAN
@@ -197,9 +197,9 @@ class MeanVarianceModel(VarianceModel):
 
     def method(self, question: str) -> str:
         """Of a pilot whose standard error is scaled, says so."""
-        if not self.student:
+        if not self.is_student:
             return self.source
-        if question == "half_width" or not self.pair:
+        if question == "half_width" or not self.is_difference:
             return "Student t"
         if self.test == "wilcoxon":
             return "Wilcoxon signed rank, π/3 of the units of a paired t"
@@ -207,13 +207,13 @@ class MeanVarianceModel(VarianceModel):
 
     def half_width(self, n: float, level: float) -> float:
         """Student's, or normal."""
-        if self.student:
+        if self.is_student:
             return sample_size.mean_half_width(self.sd, n, level, self.arms * (n - 1))
         return super().half_width(n, level)
 
     def assurance(self, n: float, width: float, level: float) -> float:
         """By χ²."""
-        if self.student:
+        if self.is_student:
             return mean_assurance(self.sd, n, width, level, self.arms * (n - 1))
         return super().assurance(n, width, level)
 
@@ -224,7 +224,7 @@ class MeanVarianceModel(VarianceModel):
 
     def error(self, n: float) -> tuple[float, float | None]:
         """sd/√n."""
-        return self.sd / math.sqrt(n), self.arms * (n - 1) if self.student else None
+        return self.sd / math.sqrt(n), self.arms * (n - 1) if self.is_student else None
 
 
 @dataclass(frozen=True)
@@ -234,30 +234,32 @@ class ProportionVarianceModel(VarianceModel):
 
     value: float
     discordant: float | None = None
-    pair: bool = False
-    paired: bool = True
+    is_difference: bool = False
+    is_paired: bool = True
 
     def method(self, question: str) -> str:
         """Wilson and the score test; McNemar and Bonett-Price where paired."""
         if question == "half_width":
-            return "Wilson" if not self.pair else "Bonett-Price" if self.paired else "Wald"
+            return (
+                "Wilson" if not self.is_difference else "Bonett-Price" if self.is_paired else "Wald"
+            )
         if question == "against":
             return "score test, exact"
-        return "McNemar, exact" if self.paired else "score test of two samples"
+        return "McNemar, exact" if self.is_paired else "score test of two samples"
 
     def half_width(self, n: float, level: float) -> float:
         """Of the difference (where there is little) or of the value."""
-        if not self.pair:
+        if not self.is_difference:
             return interval_half_width(wilson(self.value, n, level))
-        if self.paired:
+        if self.is_paired:
             return interval_half_width(paired_shares(*self.split(0.0), n, level))
         return super().half_width(n, level)
 
     def assurance(self, n: float, width: float, level: float) -> float:
         """By the binomial distribution of what is observed."""
-        if not self.pair:
+        if not self.is_difference:
             return proportion_assurance(self.value, n, width, level)
-        if self.paired:
+        if self.is_paired:
             return paired_proportion_assurance(sum(self.split(0.0)), n, width, level)
         return two_proportion_assurance(self.value, n, width, level)
 
@@ -272,7 +274,7 @@ class ProportionVarianceModel(VarianceModel):
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Of McNemar's exact test, or of two samples."""
-        if self.paired:
+        if self.is_paired:
             return powers.mcnemar_power(*self.split(difference), n, level)
         return powers.two_shares_power(self.value + difference, self.value, n, level)
 
@@ -282,7 +284,7 @@ class ProportionVarianceModel(VarianceModel):
 
     def error(self, n: float) -> tuple[float, float | None]:
         """Where there is no difference."""
-        discordant = sum(self.split(0.0)) if self.paired else 2 * self.value * (1 - self.value)
+        discordant = sum(self.split(0.0)) if self.is_paired else 2 * self.value * (1 - self.value)
         return math.sqrt(discordant / n), None
 
     def largest(self, sign: float) -> float:
@@ -300,17 +302,17 @@ class AreaVarianceModel(VarianceModel):
     value: float
     error_at: Callable[[float, float], float]
     kind: str
-    pair: bool = False
+    is_difference: bool = False
     correlation: float = 0.0
-    scaled: bool = False
+    is_scaled: bool = False
     #: The error of scores that are normal in both classes, where the other is one of two.
     normal_at: Callable[[float, float], float] | None = None
 
     def method(self, question: str) -> str:
         """The formula of the error, and how it is used."""
-        if self.scaled:
+        if self.is_scaled:
             return self.kind
-        return f"{self.kind}, {'normal' if self.pair or question == 'power' else 'logit'}"
+        return f"{self.kind}, {'normal' if self.is_difference or question == 'power' else 'logit'}"
 
     def half_width(self, n: float, level: float) -> float:
         """Of the difference where a correlation is known, else of the value."""
@@ -319,7 +321,7 @@ class AreaVarianceModel(VarianceModel):
     def _half_width(self, area: float, n: float, level: float) -> float:
         """That of an area, or of the difference of two such."""
         error = self.error_at(area, n)
-        if self.pair:
+        if self.is_difference:
             return normal_quantile(level) * sample_size.paired_error(error, error, self.correlation)
         return interval_half_width(logit_normal(area, error, level, "logit"))
 
@@ -360,24 +362,24 @@ class MultiSystemVarianceModel(VarianceModel):
     sd: float
     systems: int
     test: str
-    paired: bool = True
-    pair: bool = True
+    is_paired: bool = True
+    is_difference: bool = True
 
     def method(self, question: str) -> str:
         """The analysis of variance or Tukey's test."""
         if question == "half_width":
             return "Tukey"
-        ways = "two-way" if self.paired else "one-way"
+        ways = "two-way" if self.is_paired else "one-way"
         name = f"{ways} analysis of variance" if self.test == "anova" else "Tukey HSD"
         return f"{name}, {self.systems} systems"
 
     @property
     def _residual(self) -> float:
-        return self.sd / math.sqrt(2) if self.paired else self.sd
+        return self.sd / math.sqrt(2) if self.is_paired else self.sd
 
     def half_width(self, n: float, level: float) -> float:
         """Tukey's simultaneous intervals of the differences."""
-        if n < 2 or not self.paired:
+        if n < 2 or not self.is_paired:
             return NAN
         return sample_size.tukey_half_width(self._residual, self.systems, n, level)
 
@@ -393,7 +395,7 @@ class MultiSystemVarianceModel(VarianceModel):
         if self.test == "tukey":
             return powers.tukey_power(difference, self._residual, self.systems, n, level)
         return powers.anova_power(
-            difference, self._residual, self.systems, n, level, paired=self.paired
+            difference, self._residual, self.systems, n, level, paired=self.is_paired
         )
 
     def against(self, n: float, reference: float, level: float) -> float:
@@ -413,7 +415,7 @@ class DesignEffect:
     design: VarianceModel
     unit: str
     share: float = 1.0
-    assumed: Mapping[str, float] = field(default_factory=dict)
+    assumptions: Mapping[str, float] = field(default_factory=dict)
     pilot: int | None = None
     values: FloatArray | None = None
     notes: tuple[str, ...] = ()

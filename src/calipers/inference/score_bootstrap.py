@@ -56,7 +56,7 @@ class RankedRows(NamedTuple):
     and what the row is drawn by, both None where there is nothing to say."""
 
     positive: npt.NDArray[np.bool_]
-    last: npt.NDArray[np.bool_]
+    last_mask: npt.NDArray[np.bool_]
     weight: FloatArray | None
     unit: npt.NDArray[np.uint32] | None
 
@@ -77,10 +77,10 @@ def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
         last[np.cumsum(size) - 1] = True
         return RankedRows(positive, last, None, None)
     truth, score, weight, unit = rows
-    order = ScoreOrder.of(score)
+    order = ScoreOrder.from_scores(score)
     return RankedRows(
         truth[order.rows],
-        order.last,
+        order.last_mask,
         None if weight is None else weight[order.rows],
         None if unit is None else unit[order.rows],
     )
@@ -96,7 +96,7 @@ class CoarseCurves(NamedTuple):
 
     areas: FloatArray
     curve: FloatArray
-    first: npt.NDArray[np.int64]
+    first_index: npt.NDArray[np.int64]
     block: npt.NDArray[np.int64]
 
 
@@ -105,7 +105,7 @@ class RefinedCurves(NamedTuple):
     its leading axis, and ``place`` says which of all thresholds each of its own is."""
 
     table: ScoreTable
-    place: npt.NDArray[np.int64]
+    block_index: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +121,15 @@ class ScoreReplicates:
     rows: Any = None
     measures: tuple[MeasureLike, ...] = ()
 
-    def of(self, measure: MeasureLike) -> FloatArray:
+    def evaluate(self, measure: MeasureLike) -> FloatArray:
         """The value of a measure in each replicate; NaN where it has none."""
         definition = measure.definition
         area = definition.area
         if _is_drawn(area):
             drawn = self.coarse.areas[:, AREAS.index(area.name)]
             return np.asarray(area.scale * drawn + area.shift)
-        if definition.opens is not None:
-            parts = self.opened(
+        if definition.needs_refinement is not None:
+            parts = self.refine(
                 partial(definition.opens, **measure.parameters),
                 lambda part: measure.apply(part.table),
                 at_corner=definition.at_corner,
@@ -138,12 +138,12 @@ class ScoreReplicates:
         runs = self._runs(measure)
         if runs is not None:
             return measure.apply(self._put_together(runs))
-        if measure in self._by_table:
-            return np.asarray(self._values[self._by_table.index(measure)])
+        if measure in self._table_measures:
+            return np.asarray(self._values[self._table_measures.index(measure)])
         return np.asarray(self._pass([measure])[0])
 
     @cached_property
-    def ranked(self) -> RankedRows:
+    def ranked_rows(self) -> RankedRows:
         """The rows that are drawn."""
         return ranked_rows(self.table, self.rows)
 
@@ -152,31 +152,33 @@ class ScoreReplicates:
         """The areas and the coarse curves of all replicates."""
         from calipers import _core
 
-        settings, rows = self.settings, len(self.ranked.last)
+        settings, rows = self.settings, len(self.ranked_rows.last_mask)
         # So a curve has about as many points as a part of it that is taken apart has rows.
         step = max(FEWEST_ROWS, 2 ** int(np.log2(max(rows, 1)) / 2 - 1))
-        areas, curve = _core.bootstrap_coarse(*self.ranked, settings.seed, settings.resamples, step)
+        areas, curve = _core.bootstrap_coarse(
+            *self.ranked_rows, settings.seed, settings.n_resamples, step
+        )
         ends = self._ends
         block = np.searchsorted(ends, np.arange(0, rows + step, step).clip(max=rows), "right") - 1
-        return CoarseCurves(areas, curve.reshape(settings.resamples, 2, -1), ends[block], block)
+        return CoarseCurves(areas, curve.reshape(settings.n_resamples, 2, -1), ends[block], block)
 
     @cached_property
     def _ends(self) -> npt.NDArray[np.int64]:
         """How many rows are called positive at every threshold."""
-        return np.append(0, np.flatnonzero(self.ranked.last) + 1)
+        return np.append(0, np.flatnonzero(self.ranked_rows.last_mask) + 1)
 
-    def opened(
+    def refine(
         self, opens: Opens, compute: Callable[[RefinedCurves], T], *, at_corner: bool = False
     ) -> Iterable[T]:
         """What ``compute`` makes of the replicates, a part after the other, taken apart where
         ``opens`` says of their coarse curves; only into corners of the convex hull, if they do."""
-        resamples, _, points = self.coarse.curve.shape
+        n_resamples, _, points = self.coarse.curve.shape
         step = max(1, COARSE_AT_A_TIME // points)
 
         def part(start: int) -> T:
-            return compute(self._open(start, min(start + step, resamples), opens, at_corner))
+            return compute(self._open(start, min(start + step, n_resamples), opens, at_corner))
 
-        return _map_in_threads(part, range(0, resamples, step))
+        return _map_in_threads(part, range(0, n_resamples, step))
 
     def _open(self, start: int, stop: int, opens: Opens, at_corner: bool) -> RefinedCurves:
         from calipers import _core
@@ -186,10 +188,10 @@ class ScoreReplicates:
         with np.errstate(divide="ignore", invalid="ignore"):
             replicate, block = np.nonzero(opens(self._along(curve)))
         tp, fp, place, points = _core.bootstrap_points(
-            *self.ranked,
+            *self.ranked_rows,
             self.settings.seed,
             start + replicate,
-            np.stack([coarse.first[block], coarse.first[block + 1]], axis=-1),
+            np.stack([coarse.first_index[block], coarse.first_index[block + 1]], axis=-1),
             curve[replicate, :, block],
             at_corner,
         )
@@ -221,25 +223,27 @@ class ScoreReplicates:
         one place among the thresholds for each."""
         from calipers import _core
 
-        return _core.bootstrap_left_out(*self.ranked, self.settings.seed, self._ends[place])
+        return _core.bootstrap_left_out(*self.ranked_rows, self.settings.seed, self._ends[place])
 
     @cached_property
-    def _by_table(self) -> list[MeasureLike]:
+    def _table_measures(self) -> list[MeasureLike]:
         """The measures that need the bootstrap for their interval, and tables for that."""
-        return [m for m in self.measures if m.definition.on is ScoreTable and self._generic(m)]
+        return [
+            m for m in self.measures if m.definition.statistic is ScoreTable and self._is_generic(m)
+        ]
 
-    def _generic(self, measure: MeasureLike) -> bool:
+    def _is_generic(self, measure: MeasureLike) -> bool:
         definition = measure.definition
-        if definition.area is not None or definition.opens is not None:
+        if definition.area is not None or definition.needs_refinement is not None:
             return False
         drawn = definition.interval in (None, "pivotal") or definition.binned is not None
         return drawn and self._runs(measure) is None
 
     def _runs(self, measure: MeasureLike) -> npt.NDArray[np.int64] | None:
         """Before which places of the table runs of scores end that may be put together, if any."""
-        if measure.definition.together is None:
+        if measure.definition.joint_positions is None:
             return None
-        number = measure.definition.together(self.table, **measure.parameters)
+        number = measure.definition.joint_positions(self.table, **measure.parameters)
         if number is None:
             return None
         return np.append(np.flatnonzero(number[1:] != number[:-1]) + 1, len(number))
@@ -249,17 +253,17 @@ class ScoreReplicates:
         from calipers import _core
 
         sums = _core.bootstrap_runs(
-            *self.ranked,
+            *self.ranked_rows,
             self.settings.seed,
-            self.settings.resamples,
+            self.settings.n_resamples,
             self._ends[runs],
             np.repeat(self.table.scores, np.diff(self._ends)),
-        ).reshape(self.settings.resamples, -1, 3)
+        ).reshape(self.settings.n_resamples, -1, 3)
         positive, total = sums[..., 0], sums[..., 1]
         with np.errstate(invalid="ignore"):
             scores = sums[..., 2] / total
         made = replace(self.table, scores=scores)
-        if self.table.weighted:
+        if self.table.has_weights:
             first = np.append(0, runs[:-1])
             own, other, of_own, of_other = (
                 np.add.reduceat(of, first)
@@ -281,14 +285,14 @@ class ScoreReplicates:
 
     @cached_property
     def _values(self) -> FloatArray:
-        return self._pass(self._by_table)
+        return self._pass(self._table_measures)
 
     def _pass(self, measures: Sequence[MeasureLike]) -> FloatArray:
         """The values of measures, shape (measures, replicates)."""
-        parts = self.each(lambda table, _: np.array([m.apply(table) for m in measures]))
+        parts = self.map_tables(lambda table, _: np.array([m.apply(table) for m in measures]))
         return np.concatenate(list(parts), axis=1)
 
-    def each(
+    def map_tables(
         self, compute: Callable[[ScoreTable, ScoreTable | None], T], *, out_of_bag: bool = False
     ) -> Iterable[T]:
         """What ``compute`` makes of the replicates, a part after the other.
@@ -296,13 +300,13 @@ class ScoreReplicates:
         It is given the tables of some replicates, which are their leading axis, and if asked for
         those of the rows that these replicates left out.
         """
-        distinct, resamples = len(self.table.scores), self.settings.resamples
+        distinct, n_resamples = len(self.table.scores), self.settings.n_resamples
         step = max(1, AT_A_TIME // distinct)
 
         def part(start: int) -> T:
-            return compute(*self._tables(start, min(step, resamples - start), out_of_bag))
+            return compute(*self._tables(start, min(step, n_resamples - start), out_of_bag))
 
-        return _map_in_threads(part, range(0, resamples, step))
+        return _map_in_threads(part, range(0, n_resamples, step))
 
     def _tables(
         self, start: int, replicates: int, out_of_bag: bool
@@ -310,7 +314,7 @@ class ScoreReplicates:
         from calipers import _core
 
         weights = _core.bootstrap_tables(
-            *self.ranked, self.settings.seed, start, replicates, out_of_bag
+            *self.ranked_rows, self.settings.seed, start, replicates, out_of_bag
         )
         by_class = weights.reshape(replicates, -1, 2, len(self.table.scores))
         drawn, *left_out = (
@@ -328,7 +332,7 @@ def _replicates(table: ScoreTable, positive: FloatArray, negative: FloatArray) -
     """The table with other weights, its leading axis the replicates. The squares at each score go
     with its weight, which is exact where the rows of a score weigh alike."""
     of_positive, of_negative = positive, negative
-    if table.weighted:
+    if table.has_weights:
         of_positive = positive * _mean_weight(table.positive_squares, table.positive)
         of_negative = negative * _mean_weight(table.negative_squares, table.negative)
     return replace(
@@ -359,8 +363,8 @@ def stratified_replicates(table: ScoreTable, settings: Settings) -> Iterator[Sco
     some at a time: multinomial draws of the rows of each class."""
     generator = np.random.Generator(np.random.Philox(settings.seed))
     step = max(1, AT_A_TIME // len(table.scores))
-    for begin in range(0, settings.resamples, step):
-        size = min(step, settings.resamples - begin)
+    for begin in range(0, settings.n_resamples, step):
+        size = min(step, settings.n_resamples - begin)
         positive, negative = (
             generator.multinomial(round(of.sum()), of / of.sum(), size).astype(np.float64)
             if of.sum() > 0

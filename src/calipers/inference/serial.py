@@ -151,7 +151,7 @@ def row_influence(reading: PointEstimate) -> FloatArray | None:
         return None
     rows = len(reading.order.code)
     influence = None if reading.influence is None else reading.influence()
-    moved = None if influence is None else influence.moved
+    moved = None if influence is None else influence.influence_values
     if reading.linear is not None and (moved is None or len(moved) != rows):
         moved = reading.linear()
     if moved is None or len(moved) != rows:
@@ -189,7 +189,7 @@ def widen_interval(reading: PointEstimate, made: Interval, level: float) -> Inte
     if serial is None:
         return add_caution(reading, made)
     limits = _limits(reading, serial, level)
-    return add_caution(reading, _wider_interval(made, limits, serial).within(*reading.bounds))
+    return add_caution(reading, _wider_interval(made, limits, serial).clip(*reading.bounds))
 
 
 def add_caution(reading: PointEstimate, made: Interval) -> Interval:
@@ -199,9 +199,9 @@ def add_caution(reading: PointEstimate, made: Interval) -> Interval:
     serial = find_dependence(reading)
     if serial is None:
         unknown = row_influence(reading) is None
-        return made.but("serial dependence is not allowed for") if unknown else made
+        return made.add_caution("serial dependence is not allowed for") if unknown else made
     few = serial.effective < FEW_EFFECTIVE
-    return made.but(f"{reading.unit} count as {serial.effective:.0f}") if few else made
+    return made.add_caution(f"{reading.unit} count as {serial.effective:.0f}") if few else made
 
 
 def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[float, float]:
@@ -217,8 +217,8 @@ def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[f
     far = t_quantile(level, error.degrees) * error.se
     if reading.operands is None and far > 0:
         scale = None if reading.transform is None else SCALES[reading.transform]
-        if scale is not None and scale.holds(value):
-            return scale.around(value, far)
+        if scale is not None and scale.is_defined(value):
+            return scale.symmetric_limits(value, far)
         if reading.kind in _SHARES and 0 < value < 1:
             size = value * (1 - value) * (normal_quantile(level) / far) ** 2
             made = proportions.wilson(value, size, level)
@@ -245,7 +245,7 @@ def caution_dependence(reading: PointEstimate, made: Interval) -> Interval:
     return (
         made
         if find_dependence(reading) is None
-        else made.but(f"{reading.unit} are taken as independent")
+        else made.add_caution(f"{reading.unit} are taken as independent")
     )
 
 
@@ -263,7 +263,7 @@ def allowed_for(reading: PointEstimate, own: Procedure) -> Procedure:
         t=serial.error,
         error=serial.error,
     )
-    return WiderProcedure.of(own, by_error, reading.settings.level)
+    return WiderProcedure.from_pair(own, by_error, reading.settings.level)
 
 
 def _larger_p_value(own: TestResult, serial: Dependence, value: float) -> TestResult:
@@ -283,7 +283,7 @@ def subset_difference(
         return made, own
     moved = [row_influence(reading) for reading in (first, second)]
     if moved[0] is None or moved[1] is None:
-        return made.but("serial dependence is not allowed for"), own
+        return made.add_caution("serial dependence is not allowed for"), own
     order = TimeOrder(np.append(first.order.code, second.order.code), first.order.size)
     serial, value = (
         row_dependence(order, np.append(moved[0], -moved[1])),
@@ -294,11 +294,9 @@ def subset_difference(
     (low, high), (least, most) = first.bounds, second.bounds
     assert serial.error.degrees is not None
     far = t_quantile(first.settings.level, serial.error.degrees) * serial.error.se
-    wide = _wider_interval(made, (value - far, value + far), serial).within(
-        low - most, high - least
-    )
+    wide = _wider_interval(made, (value - far, value + far), serial).clip(low - most, high - least)
     if serial.effective < FEW_EFFECTIVE:
-        wide = wide.but(f"{first.unit} count as {serial.effective:.0f}")
+        wide = wide.add_caution(f"{first.unit} count as {serial.effective:.0f}")
     return wide, _larger_p_value(own, serial, value)
 
 
@@ -309,19 +307,19 @@ class DependenceResult:
 
     system: str
     measure: str
-    found: Dependence | None
-    known: bool
+    dependence: Dependence | None
+    is_known: bool
 
     @classmethod
-    def at(cls, system: str, measure: str, reading: PointEstimate) -> DependenceResult:
+    def from_estimate(cls, system: str, measure: str, reading: PointEstimate) -> DependenceResult:
         """That of a reading."""
         return cls(system, measure, find_dependence(reading), row_influence(reading) is not None)
 
 
 def notes(numbers: Sequence[DependenceResult], unit: str = "rows") -> tuple[str, ...]:
     """What a reader has to know of estimates whose rows have an order."""
-    unknown = list(dict.fromkeys(one.measure for one in numbers if not one.known))
-    made = _dependence_notes([one for one in numbers if one.known], unit)
+    unknown = list(dict.fromkeys(one.measure for one in numbers if not one.is_known))
+    made = _dependence_notes([one for one in numbers if one.is_known], unit)
     if unknown:
         which = ", ".join(unknown)
         taken = f"take {unit} as independent, whatever their order."
@@ -330,7 +328,9 @@ def notes(numbers: Sequence[DependenceResult], unit: str = "rows") -> tuple[str,
 
 
 def _dependence_notes(numbers: Sequence[DependenceResult], unit: str) -> tuple[str, ...]:
-    dependent = [(one.system, one.measure, one.found) for one in numbers if one.found is not None]
+    dependent = [
+        (one.system, one.measure, one.dependence) for one in numbers if one.dependence is not None
+    ]
     if not dependent:
         return ()
     name, measure, worst = min(dependent, key=lambda one: one[2].effective)

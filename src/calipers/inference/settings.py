@@ -82,13 +82,13 @@ class Settings:
 
     interval: str = "auto"
     level: float = 0.95
-    resamples: int = 2000
+    n_resamples: int = 2000
     seed: int = 0
     #: Methods asked for by name, the first that applies first; else ``interval`` decides.
     methods: tuple[str, ...] = ()
 
     @classmethod
-    def parsed(cls, interval: str | Sequence[str], **others: Any) -> Settings:
+    def parse(cls, interval: str | Sequence[str], **others: Any) -> Settings:
         """From names separated by commas, or a sequence of them: methods, and at most one of
         :data:`INTERVALS` for what they do not apply to. Other names of a method, such as the letter
         that results print behind it, are read as well. ``ValueError`` for what is none.
@@ -110,7 +110,7 @@ class Settings:
         return cls(general[0] if general else "auto", methods=methods, **others)
 
     @property
-    def asked(self) -> str:
+    def requested(self) -> str:
         """What was asked for, in words."""
         if self.methods and self.interval == "auto":
             return ", ".join(self.methods)

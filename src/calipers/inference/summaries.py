@@ -32,11 +32,13 @@ class Summary:
     formula: Callable[[FloatArray], FloatArray] | None = None
 
     @classmethod
-    def of(cls, definition: Any) -> Summary:
+    def from_measure(cls, definition: Any) -> Summary:
         """That of a measure."""
         return cls(definition.summary, definition.pooled)
 
-    def has(self, values: FloatArray, weight: FloatArray | None = None) -> npt.NDArray[np.bool_]:
+    def defined_mask(
+        self, values: FloatArray, weight: FloatArray | None = None
+    ) -> npt.NDArray[np.bool_]:
         """Which units count: those that have a value, or all of its columns."""
         if self.formula is None or weight is None:
             return np.asarray(~np.isnan(values))
@@ -54,7 +56,7 @@ class Summary:
             return [values * weight, weight]
         return [values]
 
-    def of_means(self, means: FloatArray, n: int) -> FloatArray:
+    def summarize_means(self, means: FloatArray, n: int) -> FloatArray:
         """The summary, from means of the columns along the last axis, over n units."""
         first = means[..., 0]
         if self.kind == "sum":
@@ -75,7 +77,7 @@ class Summary:
     ) -> float:
         """The summary of the values that are defined; NaN where there is none. ``importance`` is
         what each unit counts for in the means."""
-        defined = self.has(values, weight)
+        defined = self.defined_mask(values, weight)
         n = int(defined.sum())
         if n == 0:
             return float("nan")
@@ -86,7 +88,7 @@ class Summary:
         means = [
             column.mean() if own is None else np.average(column, weights=own) for column in columns
         ]
-        return float(self.of_means(np.array(means), n))
+        return float(self.summarize_means(np.array(means), n))
 
 
 def _ratio(means: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ class TimeOrder:
     code: npt.NDArray[np.intp]
     size: int
 
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> TimeOrder:
+    def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> TimeOrder:
         """Of some of the rows."""
         return replace(self, code=self.code[rows])
 

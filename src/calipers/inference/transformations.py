@@ -16,17 +16,17 @@ class Transformation:
 
     name: str
     ends: tuple[float, float]
-    to: Callable[[Any], Any]
+    forward: Callable[[Any], Any]
     slope: Callable[[Any], Any]
     back: Callable[[float], float]
 
-    def holds(self, value: float) -> bool:
+    def is_defined(self, value: float) -> bool:
         """Whether the value has a place on it."""
         return self.ends[0] < value < self.ends[1]
 
-    def around(self, value: float, half: float) -> tuple[float, float]:
+    def symmetric_limits(self, value: float, half: float) -> tuple[float, float]:
         """The limits that are as far from the value on this scale as ``half`` is by its slope."""
-        middle, apart = float(self.to(value)), half * self.slope(value)
+        middle, apart = float(self.forward(value)), half * self.slope(value)
         return self.back(middle - apart), self.back(middle + apart)
 
 

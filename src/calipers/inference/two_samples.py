@@ -173,7 +173,7 @@ _NO_TEST = TestResult(float("nan"), "none")
 class PermutedDifference(Protocol):
     """The difference of two parts as it would be, were one of them made up by chance."""
 
-    def compared(self, level: float) -> tuple[Interval, TestResult]:
+    def compare(self, level: float) -> tuple[Interval, TestResult]:
         """Interval and test from that."""
 
 
@@ -212,15 +212,17 @@ def _two_sample_result(
     anew = dealt(max_permuted(first, second))
     if anew is None:
         return _compare_independent(first, second, of_second)
-    made, test = anew.compared(first.settings.level)
-    if made.reason is None and (first.kind in _MEANS or first.few() or second.few()):
+    made, test = anew.compare(first.settings.level)
+    if made.reason is None and (
+        first.kind in _MEANS or first.has_few_units() or second.has_few_units()
+    ):
         return _clip_to_range(made, first), test
     own, of_own = _compare_independent(first, second, of_second)
     drawn = "[B]" in own.method and not first.settings.prefers_bootstrap
     if own.reason is not None or (drawn and made.reason is None):
         own = _clip_to_range(made, first)
     # Of draws the smallest p-value there can be says no more than that it is small.
-    floor = 2 / (first.settings.resamples + 1)
+    floor = 2 / (first.settings.n_resamples + 1)
     if not drawn and of_own.p > max(test.p, floor):
         return own, of_own
     differs = made.reason is None and own.method != made.method and not own.low <= 0 <= own.high
@@ -248,7 +250,7 @@ def _exact_shares(
 def _clip_to_range(made: Interval, reading: PointEstimate) -> Interval:
     """The part of a difference's interval that the measure can reach."""
     low, high = reading.bounds
-    return made.within(low - high, high - low)
+    return made.clip(low - high, high - low)
 
 
 def _compare_independent(
@@ -268,7 +270,7 @@ def _compare_independent(
     if settings.interval != "analytic":
         apart, name = _draw_differences(first, second)
         if apart is not None:
-            if first.pivotal:
+            if first.is_biased:
                 # The value is biased, by more in the smaller part; turning the replicates about
                 # the difference takes that off as it does for each part.
                 apart = 2 * value - apart
@@ -284,11 +286,14 @@ def _compare_independent(
 def _draw_differences(first: PointEstimate, second: PointEstimate) -> tuple[FloatArray | None, str]:
     """First minus second in draws of either: of what may be behind their counts, which varies where
     the counts do not, else of the bootstrap."""
-    name = first.drawn_as or "bootstrap [B]"
+    name = first.resampling_name or "bootstrap [B]"
     name = name if first.clusters is None else "cluster bootstrap [B]"
-    found = lazy_difference(lambda: first.own_replicates, lambda: second.own_replicates)
-    if first.likely and second.likely and not first.settings.prefers_bootstrap:
-        found, name = lazy_difference(first.likely, second.likely), "Jeffreys, of the cells"
+    found = lazy_difference(lambda: first.interval_replicates, lambda: second.interval_replicates)
+    if first.posterior_draws and second.posterior_draws and not first.settings.prefers_bootstrap:
+        found, name = (
+            lazy_difference(first.posterior_draws, second.posterior_draws),
+            "Jeffreys, of the cells",
+        )
     return (None if found is None else found()), name
 
 
@@ -312,13 +317,13 @@ def _analytic_result(
         case "share of variance" | "correlation":
             found = _result_from_limits(first, second, second)
             return None if found[0].reason else found
-        case "average over labels" if first.few() or second.few():
+        case "average over labels" if first.has_few_units() or second.has_few_units():
             # Replicates may be without a label that is scarce in one part; errors are not.
             errors = _errors(first, second)
             if errors is None or not math.hypot(*errors) > 0:
                 return None
             made, test = _normal_result(value, math.hypot(*errors), "delta, two samples", level)
-            return made.but("a rare label"), test
+            return made.add_caution("a rare label"), test
         case "mean of a value per row" | "mean over topics" | "topics pooled":
             (n,), (m,) = first.sizes(), second.sizes()
             errors = _errors(first, second) or (math.nan, math.nan)
@@ -340,7 +345,7 @@ def _result_from_limits(
 
 
 def _errors(first: PointEstimate, second: PointEstimate) -> tuple[float, float] | None:
-    found = first.found_error, second.found_error
+    found = first.standard_error, second.standard_error
     if not all(isinstance(error, StandardError) for error in found):
         return None
     a, b = (error.se for error in found if isinstance(error, StandardError))
@@ -369,13 +374,15 @@ def _cluster_robust_result(
     ours, theirs = first.influence(), second.influence()
     if ours is None or theirs is None or ours.space.clusters is None:
         return None
-    if theirs.space.clusters is None or not (ours.moved.any() and theirs.moved.any()):
+    if theirs.space.clusters is None or not (
+        ours.influence_values.any() and theirs.influence_values.any()
+    ):
         return None
-    parts = (of.space.parts(of.column) for of in (ours, theirs))
+    parts = (of.space.cluster_sums(of.column) for of in (ours, theirs))
     se, degrees = two_parts_error(*parts)
     value, level, name = first.value - second.value, first.settings.level, "clustered, two samples"
     made, test = student_from_error(value, se, degrees, level, name)
-    return (made.but("few clusters") if degrees < FEW_DEGREES else made), test
+    return (made.add_caution("few clusters") if degrees < FEW_DEGREES else made), test
 
 
 def _area_result(
@@ -391,7 +398,7 @@ def _area_result(
     value = first.value - second.value
     if first.kind in ("AUC", "Gini") and min(own.se, other.se) > 0:
         return _normal_result(value, math.hypot(own.se, other.se), "DeLong, two samples", level)
-    limits = own.at, other.at
+    limits = own.interval_function, other.interval_function
 
     def at(confidence: float) -> Interval:
         ends = limits[0](confidence), limits[1](confidence)
@@ -404,7 +411,7 @@ def _area_result(
 class _AreaLimits:
     """The limits of an area at any level, and its standard error; 0 where they have none."""
 
-    at: Callable[[float], Interval]
+    interval_function: Callable[[float], Interval]
     se: float = 0.0
 
 
@@ -415,7 +422,7 @@ def _limits(reading: PointEstimate) -> _AreaLimits | None:
     def usual(level: float) -> Interval:
         made = reading.methods["area"](level)
         assert made is not None
-        return made.within(*reading.bounds)
+        return made.clip(*reading.bounds)
 
     made = usual(0.95)
     if made.reason is not None:
@@ -424,7 +431,7 @@ def _limits(reading: PointEstimate) -> _AreaLimits | None:
         enough = made.method == "DeLong, logit"
     else:
         enough = reading.sizes()[1] >= FEW_POSITIVES_OF_PARTS
-    found = reading.found_error if enough else None
+    found = reading.standard_error if enough else None
     se = found.se if isinstance(found, StandardError) else 0.0
     if not se > 0:
         return _AreaLimits(usual)
@@ -526,7 +533,7 @@ def _two_sample_procedure(
             replace(r, settings=replace(r.settings, level=level)) for r in (first, second)
         )
         made, test = compare_samples(own, other, lambda: other)
-        return made.around(value), test
+        return made.extend_to_value(value), test
 
     made, test = at(first.settings.level)
     return TwoSampleProcedure(
@@ -537,7 +544,7 @@ def _two_sample_procedure(
         reason=made.reason,
         limits=lambda level: at(level)[0],
         p_of_none=test.p,
-        drawn=any(word in made.method for word in ("[B]", "of the cells")),
+        is_resampled=any(word in made.method for word in ("[B]", "of the cells")),
     )
 
 
@@ -548,12 +555,12 @@ class TwoSampleProcedure(LimitsProcedure):
 
     p_of_none: float
     #: Whether limits and test are of draws, which say nothing of small levels.
-    drawn: bool = False
+    is_resampled: bool = False
 
     @property
-    def beside_others(self) -> Procedure:
+    def family_procedure(self) -> Procedure:
         """Of draws by the standard error; else itself."""
-        if not self.drawn or not self.error.se > 0:
+        if not self.is_resampled or not self.error.se > 0:
             return self
         return Wald(
             value=self.value,

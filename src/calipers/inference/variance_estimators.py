@@ -52,48 +52,48 @@ class VarianceEstimator:
     clusters: ClusterIndex | None = None
     held: FloatArray | None = field(kw_only=True, default=None)
 
-    def error(self, column: FloatArray) -> float:
+    def standard_error(self, column: FloatArray) -> float:
         """The norm."""
         if self.clusters is not None:
-            return self.of_clusters(column).se
+            return self.cluster_error(column).se
         return math.sqrt(dot(column, column))
 
-    def of_clusters(self, column: FloatArray) -> StandardError:
+    def cluster_error(self, column: FloatArray) -> StandardError:
         """The error of rows in clusters, with its degrees of freedom."""
         assert self.clusters is not None
         return _cluster_error(*self.clusters.sum_error(column, self.held))
 
     @property
-    def degrees(self) -> float | None:
+    def df(self) -> float | None:
         """The degrees of freedom of a t that the error of independent rows makes; None where it is
         normal."""
         return None
 
-    def moved(self, column: FloatArray) -> FloatArray:
+    def influence_values(self, column: FloatArray) -> FloatArray:
         """How much each row moves the value, times its weight."""
         return column
 
-    def corrected(self, column: FloatArray) -> FloatArray:
+    def corrected_influence(self, column: FloatArray) -> FloatArray:
         """The same with all corrections in it, so that the plain norm of it is this one."""
-        return self.moved(column)
+        return self.influence_values(column)
 
     def vector(self, column: FloatArray) -> FloatArray:
         """A vector whose inner products with others are covariances: an entry for each row, or each
         cluster."""
         if self.clusters is None:
-            return self.corrected(column)
-        return self.clusters.vector(*self.parts(column))
+            return self.corrected_influence(column)
+        return self.clusters.vector(*self.cluster_sums(column))
 
-    def parts(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def cluster_sums(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Of each cluster what it moves, and what it holds of the denominator."""
         assert self.clusters is not None
-        return self.clusters.parts(self.moved(column), self.held)
+        return self.clusters.cluster_sums(self.influence_values(column), self.held)
 
-    def like(self, other: VarianceEstimator) -> bool:
+    def is_compatible(self, other: VarianceEstimator) -> bool:
         """Whether columns of both can be added up."""
         return type(self) is type(other)
 
-    def with_(self, other: VarianceEstimator) -> VarianceEstimator:
+    def combine(self, other: VarianceEstimator) -> VarianceEstimator:
         """What sums of columns of both live in: what either holds counts alike."""
         if self.clusters is None or (self.held is None and other.held is None):
             return self
@@ -113,36 +113,36 @@ class TwoClassVariance(VarianceEstimator):
     of either class move adds up to 0, and clusters are corrected for each class."""
 
     positive: npt.NDArray[np.bool_] = field(kw_only=True)
-    pairs: bool = field(kw_only=True, default=False)
+    is_pairwise: bool = field(kw_only=True, default=False)
     #: The effective numbers of positive and negative rows of all, where these are a batch of them.
     sizes: tuple[float, float] | None = field(kw_only=True, default=None)
 
-    def error(self, column: FloatArray) -> float:
+    def standard_error(self, column: FloatArray) -> float:
         """The norm."""
         if self.clusters is None:
             total = 0.0
             for of_class in (self.positive, ~self.positive):
                 total += float(np.square(column[of_class]).sum()) * self._correction(of_class)
             return math.sqrt(total)
-        return self.of_clusters(column).se
+        return self.cluster_error(column).se
 
-    def of_clusters(self, column: FloatArray) -> StandardError:
+    def cluster_error(self, column: FloatArray) -> StandardError:
         """The error of rows in clusters."""
         assert self.clusters is not None
         return _cluster_error(
-            *self.clusters.error_by_class(column, self.positive, pairs=self.pairs)
+            *self.clusters.error_by_class(column, self.positive, pairs=self.is_pairwise)
         )
 
-    def parts(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def cluster_sums(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Of each cluster, and of each class where it is corrected for each."""
         assert self.clusters is not None
-        return self.clusters.parts_by_class(column, self.positive, pairs=self.pairs)
+        return self.clusters.parts_by_class(column, self.positive, pairs=self.is_pairwise)
 
     def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
         own = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
         return _bessel_factor(effective_size_of(own))
 
-    def corrected(self, column: FloatArray) -> FloatArray:
+    def corrected_influence(self, column: FloatArray) -> FloatArray:
         """Times √(n/(n − 1)) of the class of each row, where rows are independent."""
         if self.clusters is not None:
             return column
@@ -153,7 +153,7 @@ class TwoClassVariance(VarianceEstimator):
         factor = np.sqrt(squares)
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 
-    def like(self, other: VarianceEstimator) -> bool:
+    def is_compatible(self, other: VarianceEstimator) -> bool:
         """Whether the classes are the same."""
         return isinstance(other, TwoClassVariance) and (
             self.positive is other.positive or np.array_equal(self.positive, other.positive)
@@ -168,17 +168,17 @@ class OutOfBagSelection(VarianceEstimator):
     size: float = field(kw_only=True)
 
     @property
-    def degrees(self) -> float | None:
+    def df(self) -> float | None:
         """N − 1."""
         return max(self.size - 1, 0.0)
 
-    def error(self, column: FloatArray) -> float:
+    def standard_error(self, column: FloatArray) -> float:
         """The norm."""
         if self.clusters is not None:
-            return super().error(column)
-        return super().error(column) * self._factor if self.size > 1 else NAN
+            return super().standard_error(column)
+        return super().standard_error(column) * self._factor if self.size > 1 else NAN
 
-    def corrected(self, column: FloatArray) -> FloatArray:
+    def corrected_influence(self, column: FloatArray) -> FloatArray:
         """The same times √((n − 1)/n)."""
         return column if self.clusters is not None else np.asarray(column * self._factor)
 
@@ -193,20 +193,20 @@ class MeanVariance(VarianceEstimator):
     mean, with n/(n − 1) for the effective number of rows."""
 
     #: The moments of all values, where these are a batch of them.
-    whole: Moments | None = field(kw_only=True, default=None)
+    total_moments: Moments | None = field(kw_only=True, default=None)
 
-    def error(self, column: FloatArray) -> float:
+    def standard_error(self, column: FloatArray) -> float:
         """The norm."""
         if self.clusters is not None:
-            return self.of_clusters(column).se
+            return self.cluster_error(column).se
         return Moments.from_rows(column, self.weight).standard_error
 
-    def of_clusters(self, column: FloatArray) -> StandardError:
+    def cluster_error(self, column: FloatArray) -> StandardError:
         """The error of rows in clusters."""
         assert self.clusters is not None
         return _cluster_error(*self.clusters.mean_error(column))
 
-    def moved(self, column: FloatArray) -> FloatArray:
+    def influence_values(self, column: FloatArray) -> FloatArray:
         """w(x − mean)/Σw."""
         moments = self._moments(column)
         with np.errstate(divide="ignore", invalid="ignore"):  # infinite values, no weight
@@ -215,15 +215,19 @@ class MeanVariance(VarianceEstimator):
                 return np.asarray(apart)
             return np.where(self.weight > 0, apart * self.weight, 0.0)
 
-    def corrected(self, column: FloatArray) -> FloatArray:
+    def corrected_influence(self, column: FloatArray) -> FloatArray:
         """The same times √(n/(n − 1)); of clusters, the plain norm has their correction itself."""
-        moved = self.moved(column)
+        moved = self.influence_values(column)
         if self.clusters is not None:
             return moved
         return np.asarray(moved * np.sqrt(_bessel_factor(self._moments(column).effective_size)))
 
     def _moments(self, column: FloatArray) -> Moments:
-        return Moments.from_rows(column, self.weight) if self.whole is None else self.whole
+        return (
+            Moments.from_rows(column, self.weight)
+            if self.total_moments is None
+            else self.total_moments
+        )
 
 
 def _bessel_factor(n: float) -> float:
@@ -240,48 +244,48 @@ class Influence:
     name: str = "delta"
 
     def __add__(self, other: Influence) -> Influence:
-        if not self.space.like(other.space):
-            return self.plain + other.plain
+        if not self.space.is_compatible(other.space):
+            return self.corrected + other.corrected
         name = self.name if self.name == other.name else "delta"
-        space = self.space.with_(other.space)
+        space = self.space.combine(other.space)
         return replace(self, column=self.column + other.column, space=space, name=name)
 
     def __rmul__(self, factor: float) -> Influence:
         return replace(self, column=factor * self.column)
 
     def __sub__(self, other: Influence) -> Influence:
-        if self.space.like(other.space):
+        if self.space.is_compatible(other.space):
             with np.errstate(invalid="ignore"):  # two infinite losses have no difference
                 column = self.column - other.column
-            return replace(self, column=column, space=self.space.with_(other.space))
-        return self.plain - other.plain
+            return replace(self, column=column, space=self.space.combine(other.space))
+        return self.corrected - other.corrected
 
     @property
-    def plain(self) -> Influence:
+    def corrected(self) -> Influence:
         """The same with its corrections multiplied in, to be added up with any of these rows."""
         s = self.space
         space = VarianceEstimator(s.weight, s.clusters, held=s.held)
-        return replace(self, column=s.corrected(self.column), space=space)
+        return replace(self, column=s.corrected_influence(self.column), space=space)
 
     @property
-    def moved(self) -> FloatArray:
+    def influence_values(self) -> FloatArray:
         """How much each row moves the value, times its weight."""
-        return self.space.moved(self.column)
+        return self.space.influence_values(self.column)
 
-    def by_unit(self, total: float) -> FloatArray:
+    def unit_values(self, total: float) -> FloatArray:
         """By how much a unit of weight 1 moves the number, times the ``total`` weight of all, but
         for what is the same for all of them; of units that weigh anything."""
         weight = self.space.weight
         if isinstance(self.space, MeanVariance):  # to the last digit what the values are
             return self.column if weight is None else self.column[weight > 0]
         if weight is None:
-            return np.asarray(self.moved * total)
+            return np.asarray(self.influence_values * total)
         there = weight > 0
-        return np.asarray(self.moved[there] / weight[there] * total)
+        return np.asarray(self.influence_values[there] / weight[there] * total)
 
     @property
     def error(self) -> StandardError:
         """The standard error: normal, or Student's t where the space has degrees of freedom."""
         if self.space.clusters is not None:
-            return replace(self.space.of_clusters(self.column), name=self.name)
-        return StandardError(self.space.error(self.column), self.name, self.space.degrees)
+            return replace(self.space.cluster_error(self.column), name=self.name)
+        return StandardError(self.space.standard_error(self.column), self.name, self.space.df)

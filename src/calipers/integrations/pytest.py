@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from calipers.evaluate.join_evaluations import join_evaluations
-from calipers.evaluate.requirements import BASELINE, RequirementResult, require
+from calipers.evaluate.requirements import BASELINE, RequirementResult, check_requirements
 from calipers.results import Evaluation
 
 
@@ -26,7 +26,8 @@ def assert_not_worse(
         An evaluation of one system; or of several, all of which but ``base`` are asked about.
     base
         The other system: its name in ``new``, an evaluation of it on the same rows, or the JSON
-        file that :func:`calipers.keep` or ``-o FILE.json --keep`` made of one.
+        file that :func:`calipers.keep_predictions` or ``-o FILE.json --keep-predictions`` made of
+        one.
     on
         The measure.
     margin
@@ -55,23 +56,23 @@ def assert_not_worse(
         both = join_evaluations(new, base, on)
         name = both.systems[-1]
     by = "" if margin is None else f" by {margin!r}"
-    rulings = require(both, f"{on} not worse than {BASELINE}{by}", baseline=name)
+    rulings = check_requirements(both, f"{on} not worse than {BASELINE}{by}", baseline=name)
     _assert([replace(ruling, rule=f"{on} not worse than {name}{by}") for ruling in rulings])
 
 
 def assert_met(evaluation: Evaluation, rules: str | Sequence[str], **options: str) -> None:
     """That an evaluation meets requirements such as ``"low(AUC) >= 0.9"``: those that
-    :func:`calipers.require` takes, with its options.
+    :func:`calipers.check_requirements` takes, with its options.
 
     >>> import calipers as cal
     >>> assert_met(cal.classification([0, 1] * 20, score=[0.1, 0.8] * 20), "AUC >= 0.9")
     """
     __tracebackhide__ = True
-    _assert(require(evaluation, rules, **options))
+    _assert(check_requirements(evaluation, rules, **options))
 
 
 def _assert(rulings: Sequence[RequirementResult]) -> None:
     __tracebackhide__ = True
-    failed = [f"{ruling.rule}: {ruling.said}" for ruling in rulings if not ruling.met]
+    failed = [f"{ruling.rule}: {ruling.message}" for ruling in rulings if not ruling.passed]
     if failed:
         raise AssertionError("\n".join(failed))

@@ -174,7 +174,7 @@ class _JackknifeMeans:
         term = self.any(value, left_out, rows)
         if term.interval.reason or self.sets >= FEW_SETS:
             return term
-        return replace(term, interval=term.interval.but("few training sets"))
+        return replace(term, interval=term.interval.add_caution("few training sets"))
 
     def positive(self, value: float, left_out: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Of what is above 0."""
@@ -182,10 +182,10 @@ class _JackknifeMeans:
         if term.interval.reason or not value > 0:
             return term
         half = term.interval.high - value
-        low, high = SCALES["log"].around(value, half)
+        low, high = SCALES["log"].symmetric_limits(value, half)
         made = replace(term.interval, low=low, high=high, method=f"{term.interval.method}, log")
         heavy = intervals.skewness(left_out.mean() - left_out) > HEAVY_TAIL
-        return ErrorComponent(value, made.but("a heavy tail") if heavy else made)
+        return ErrorComponent(value, made.add_caution("a heavy tail") if heavy else made)
 
 
 # --- 0–1 loss -------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def zero_one(
     *,
     sampled: bool = True,
     level: float = 0.95,
-    resamples: int = 1000,
+    n_resamples: int = 1000,
     seed: int = 0,
 ) -> dict[str, ErrorComponent]:
     """Domingos' parts of the error rate: error = bias + unbiased variance − biased variance.
@@ -215,7 +215,7 @@ def zero_one(
         Predicted classes, shape (training sets, rows), and the class of rows: 0 … ``classes`` − 1.
     sampled
         Whether rows are a sample too, and not the only ones that there are.
-    level, resamples, seed
+    level, n_resamples, seed
         Of the intervals, by the bootstrap over training sets, and over rows where these are a
         sample.
 
@@ -246,7 +246,7 @@ def zero_one(
             n: ErrorComponent(v, no_interval(_DRAWN, "too_few_units")) for n, v in values.items()
         }
     replicates = _replicate_components(
-        of_class, truth, sampled=sampled, resamples=resamples, seed=seed
+        of_class, truth, sampled=sampled, n_resamples=n_resamples, seed=seed
     )
     name = _DRAWN + _ROWS * sampled
     made = {}
@@ -256,7 +256,7 @@ def zero_one(
         interval = no_interval(name, "no_spread")
         if se > 0:
             interval = replace(intervals.student(value, se, sets, level), method=name)
-            interval = interval.within(-1.0 if part == VARIANCE else 0.0, 1.0)
+            interval = interval.clip(-1.0 if part == VARIANCE else 0.0, 1.0)
         made[part] = ErrorComponent(value, interval)
     return made
 
@@ -288,7 +288,7 @@ def _replicate_components(
     truth: npt.NDArray[np.intp],
     *,
     sampled: bool,
-    resamples: int,
+    n_resamples: int,
     seed: int,
 ) -> dict[str, FloatArray]:
     """Each part in each replicate."""
@@ -296,8 +296,8 @@ def _replicate_components(
     random = np.random.Generator(np.random.Philox(seed))
     step = max(1, _AT_A_TIME // max(rows * classes, 1))
     made: dict[str, list[FloatArray]] = {}
-    for start in range(0, resamples, step):
-        number = min(step, resamples - start)
+    for start in range(0, n_resamples, step):
+        number = min(step, n_resamples - start)
         weight = random.multinomial(sets, np.full(sets, 1 / sets), number) / sets
         of_rows = np.full((number, rows), 1 / rows)
         if sampled:
@@ -323,13 +323,13 @@ def bias_variance(
     test: Any = None,
     bootstrap: bool = False,
     training_sets: int | None = None,
-    parameter: str | None = None,
-    values: Sequence[Any] | None = None,
+    param_name: str | None = None,
+    param_range: Sequence[Any] | None = None,
     noise: float | None = None,
     exact: bool = False,
     sampled: bool = True,
     level: float = 0.95,
-    resamples: int = 1000,
+    n_resamples: int = 1000,
     seed: int = 0,
     n_jobs: int | None = 1,
     inputs: Sequence[Any] = (),
@@ -368,10 +368,10 @@ def bias_variance(
     training_sets : int, optional
         Number of training sets: 200 that are generated or bootstrapped, 10 disjoint ones unless
         given.
-    parameter : str, optional
+    param_name : str, optional
         Name of the parameter as ``set_params`` takes it, such as ``"max_depth"`` or
         ``"polynomial__degree"``. Without it the estimator is taken as it is.
-    values : list, optional
+    param_range : list, optional
         Values of the parameter, the simplest model first. All are trained on the same training
         sets.
     noise : float, optional
@@ -384,7 +384,7 @@ def bias_variance(
     level : float, default=0.95
         Confidence level of the intervals. Those of squared loss are Student's by the jackknife over
         training sets, those of 0–1 loss are by the bootstrap over them.
-    resamples : int, default=1000
+    n_resamples : int, default=1000
         Number of bootstrap replicates.
     seed : int, default=0
         Seed of the random number generator. It decides everything that is drawn.
@@ -428,20 +428,20 @@ def bias_variance(
     """
     require_sklearn()
     check_level(level)
-    settings = make_settings("auto", level, resamples, seed)
+    settings = make_settings("auto", level, n_resamples, seed)
     classes = are_classifiers(check_named_estimators(estimator))
     if classes and (noise is not None or exact):
         raise InputError("noise= and exact= are of squared loss, which a classifier does not have")
     if noise is not None and not 0 <= noise < math.inf:
         raise InputError(f"noise is {noise}, expected a variance: 0 or more")
-    names, varied = _parameter_grid(estimator, parameter, values)
+    names, varied = _parameter_grid(estimator, param_name, param_range)
     drawn = _make_training_sets(
         X, y, generate, test, bootstrap, training_sets, seed, numbers=not classes
     )
     jobs = [
         FitJob(
             estimator, train, (drawn.tested,), (place,), given,
-            f"{f'{parameter} {name}, ' * (parameter is not None)}training set {place + 1}",
+            f"{f'{param_name} {name}, ' * (param_name is not None)}training set {place + 1}",
         )
         for place, train in enumerate(drawn.trained)
         for name, given in zip(names, varied, strict=True)
@@ -466,7 +466,7 @@ def bias_variance(
             codes = np.asarray(known.codes, np.intp)
             parts = zero_one(
                 codes[len(truth) :].reshape(table.shape), codes[: len(truth)], len(known.names),
-                sampled=sampled, level=level, resamples=settings.resamples, seed=seed,
+                sampled=sampled, level=level, n_resamples=settings.n_resamples, seed=seed,
             )  # fmt: skip
         else:
             parts = decompose_squared_error(
@@ -476,11 +476,11 @@ def bias_variance(
         made = {part: _estimate(part, term, name, level, sets) for part, term in parts.items()}
         rows.append(BiasVarianceRow(name, made))
     return BiasVariance(
-        "0-1" if classes else "squared", parameter or "", tuple(rows), level, drawn.source, sets,
+        "0-1" if classes else "squared", param_name or "", tuple(rows), level, drawn.source, sets,
         len(drawn.trained[0]), len(drawn.tested), tuple(notes),
         {
             **base_provenance(estimator, inputs), "seed": seed, "noise": noise, "exact": exact,
-            "sampled": sampled, "resamples": resamples,
+            "sampled": sampled, "n_resamples": n_resamples,
         },
     )  # fmt: skip
 
@@ -490,7 +490,7 @@ def _parameter_grid(
 ) -> tuple[list[str], list[dict[str, Any]]]:
     """What values are called, and the parameters of each."""
     if (parameter is None) != (values is None):
-        raise InputError("parameter= and values= go together")
+        raise InputError("param_name= and param_range= go together")
     if parameter is None or values is None:
         return [""], [{}]
     check_parameter(estimator, parameter)
@@ -500,8 +500,8 @@ def _parameter_grid(
 def _estimate(part: str, term: ErrorComponent, name: str, level: float, sets: int) -> Estimate:
     made = term.interval
     return Estimate(
-        part, term.value, made.low, made.high, level, made.method, n=sets, of=sets,
-        unit="training sets", no_interval=made.reason, standard_error=made.se, system=name,
+        part, term.value, made.low, made.high, level, made.method, n=sets, n_total=sets,
+        unit="training sets", interval_reason=made.reason, standard_error=made.se, system=name,
     )  # fmt: skip
 
 

@@ -87,8 +87,8 @@ def cross_validate(
     X: Any = None,
     y: Any = None,
     *,
-    folds: Any = None,
-    repeats: int | None = None,
+    cv: Any = None,
+    n_repeats: int | None = None,
     part: Any = None,
     on: str | None = None,
     stratify: bool | None = None,
@@ -106,14 +106,14 @@ def cross_validate(
     task: Any = None,
     positive: Any = None,
     threshold: float | str | None = None,
-    inner: int | None = None,
+    inner_cv: int | None = None,
     measures: MeasureNames | None = None,
     undefined: str = "nan",
     baseline: str | None = None,
     curves: bool = True,
     interval: str = "corrected",
     level: float = 0.95,
-    resamples: int = 2000,
+    n_resamples: int = 2000,
     seed: int = 0,
     n_jobs: int | None = 1,
     inputs: Sequence[Any] = (),
@@ -135,12 +135,12 @@ def cross_validate(
         Features of the rows.
     y : array-like of shape (n,), optional
         Class or number of each row that is to be predicted.
-    folds : int, splitter, or iterable of (train, test), optional
+    cv : int, splitter, or iterable of (train, test), optional
         Number of folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
         of the indices of rows to train and to test on. One split will do, such as that of a
         PredefinedSplit of one fold: its intervals are those of the rows tested. 10 unless given.
-    repeats : int, optional
-        How often the rows are divided anew, where ``folds`` is a number. Once unless given.
+    n_repeats : int, optional
+        How often the rows are divided anew, where ``cv`` is a number. Once unless given.
     part : Split, array-like of shape (n,), or dict or sequence of indices, optional
         In place of folds one division of the rows into those to train on, to choose on and to test
         on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
@@ -188,11 +188,11 @@ def cross_validate(
     threshold : float or str, optional
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
-        a threshold for each fold on predictions of the rows trained on, made by ``inner`` folds
+        a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
         within these; and of one division on its validation rows. ``thresholds`` tell what that
         gains over the labels that the model predicts itself. Of predictions made elsewhere it is
         chosen on those of the other folds.
-    inner : int, optional
+    inner_cv : int, optional
         Number of folds within the rows trained on that choose a threshold; 5 unless given.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
@@ -215,7 +215,7 @@ def cross_validate(
         pair of folds as well, and takes ten repeats or more to be steady.
     level : float, default=0.95
         Confidence level of the intervals.
-    resamples : int, default=2000
+    n_resamples : int, default=2000
         Number of bootstrap replicates. They are behind findings.
     seed : int, default=0
         Seed of the random number generator. It decides folds and fits, too.
@@ -259,7 +259,7 @@ def cross_validate(
         check_option("on", on, ("test", "validation"))
         if part is None:
             raise InputError("on= goes with part=, the part of each row")
-    settings = make_settings("auto", level, resamples, seed)
+    settings = make_settings("auto", level, n_resamples, seed)
     columns = {
         "truth": y if y is not None else truth, "predicted": predicted, "score": score,
         "probability": probability, "weight": weight, "group": group, "fold": fold,
@@ -273,16 +273,16 @@ def cross_validate(
         made, task, interval, settings, baseline, curves, n_jobs,
         {"measures": measures, "inputs": add_files(inputs, data)},
         {"positive": positive, "threshold": threshold, "undefined": undefined},
-        _SingleSplit(made.pop("part", part), on), inner,
+        _SingleSplit(made.pop("part", part), on), inner_cv,
     )  # fmt: skip
-    divided = {"folds": folds, "repeats": repeats, "stratify": stratify, "time": time}
+    divided = {"cv": cv, "n_repeats": n_repeats, "stratify": stratify, "time": time}
     if estimator is None:
         if fold is None and part is None:
             raise InputError(
                 "give (estimator, X, y), or predictions with fold=, the fold of each, or with "
                 "part=, the part of each"
             )
-        for name, given in {**divided, "inner": inner}.items():
+        for name, given in {**divided, "inner_cv": inner_cv}.items():
             if given is not None:
                 raise InputError(f"{name}= goes with an estimator, not with predictions")
         return asked.of_predictions(train)
@@ -293,7 +293,7 @@ def cross_validate(
         raise InputError("train= goes with predictions made elsewhere, not with an estimator")
     if X is None or columns["truth"] is None:
         raise InputError("cross-validation of an estimator takes its features and a truth: X and y")
-    return asked.of_estimators(estimator, X, folds, repeats, stratify, time)
+    return asked.of_estimators(estimator, X, cv, n_repeats, stratify, time)
 
 
 class _SingleSplit(NamedTuple):
@@ -419,7 +419,7 @@ class _Options:
         s = self.settings
         beside: dict[str, Any] = {"level": s.level, "seed": s.seed}
         if design.once:
-            beside |= {"cluster": cluster, "time": time, "resamples": s.resamples}
+            beside |= {"cluster": cluster, "time": time, "n_resamples": s.n_resamples}
         return ThresholdGains(
             tuning, tuned, chosen_on, None if design.once else design.sizes, beside
         )
@@ -458,7 +458,7 @@ class _Options:
         if self.once.part is None:
             design = make_design(folds, repeats, known, X, stratify=stratify, seed=seed)
         else:
-            others = {"folds": folds, "repeats": repeats, "stratify": stratify}
+            others = {"cv": folds, "n_repeats": repeats, "stratify": stratify}
             design = divided_once(*self.once.split(len(target)), known, others)
         tuning = self._tuning(c["truth"], stratify, classes=classes)
         pairs = (
@@ -557,7 +557,7 @@ class _Options:
         those of the first repetition; ``inner`` evaluates the rows of the pairs of folds that
         nested cross-validation fits models without, and ``gains`` tell what thresholds gain."""
         s, wanted = self.settings, self.interval != "none"
-        how = {"level": s.level, "resamples": s.resamples, "seed": s.seed}
+        how = {"level": s.level, "n_resamples": s.n_resamples, "seed": s.seed}
         if design.once:
             return self._of_rows(design, evaluate, notes, gains)
         pooled = evaluate(None, interval="none", curves=self.curves, **how)
@@ -570,7 +570,7 @@ class _Options:
         folds = averages.folds(s)
         comparison: Comparison | None = None
         if len(pooled.systems) > 1 and folds.better and len(where) > 1 and wanted:
-            comparison = folds.compared(baseline=self.baseline)
+            comparison = folds.compare(baseline=self.baseline)
         of_rows = pooled.findings
         if wanted:
             again = {**how, "level": widened_level(s.level, design)}
@@ -591,7 +591,7 @@ class _Options:
             notes=(*_read_me(design, len(np.concatenate(where))),
                    *(one.sentence for one in thresholds), *notes, *design.notes,
                    *pooled.notes, *(folds.notes if comparison is not None else ())),
-            thresholds=thresholds,
+            tuned_thresholds=thresholds,
             provenance={
                 **told,
                 **inference_provenance(s),
@@ -612,7 +612,7 @@ class _Options:
         s, wanted = self.settings, self.interval != "none"
         made = evaluate(
             None, interval="auto" if wanted else "none", curves=self.curves, level=s.level,
-            resamples=s.resamples, seed=s.seed, baseline=self.baseline,
+            n_resamples=s.n_resamples, seed=s.seed, baseline=self.baseline,
         )  # fmt: skip
         thresholds = () if gains is None else gains.told(made.sources.measures)
         one = (
@@ -624,7 +624,7 @@ class _Options:
         return replace(
             made,
             notes=(one, *(t.sentence for t in thresholds), *notes, *design.notes, *made.notes),
-            thresholds=thresholds,
+            tuned_thresholds=thresholds,
             provenance={**made.provenance, "conventions": _conventions(made, design)},
         )
 
@@ -733,13 +733,13 @@ class FoldAverages:
             s: {m: {} for m in names} for s in source.by_name
         }
         for system, whole in source.by_name.items():
-            under = whole.under(plain)
+            under = whole.with_settings(plain)
             for fold, places in enumerate(where):
                 mask = np.zeros(whole.number, np.bool_)
                 mask[places] = True
-                part = under.taken(mask)
+                part = under.take_rows(mask)
                 for measure, name in zip(source.measures, names, strict=True):
-                    reading = part.reading(measure)
+                    reading = part.point_estimate(measure)
                     values[system][name][fold] = reading.value
                     if math.isnan(reading.value):
                         for why in reading.undefined or {"undefined": 1}:
@@ -773,7 +773,7 @@ class FoldAverages:
         else:
             train, test = self.design.sizes
             made = resampled_tests.corrected_t(column, train, test, level=level).interval
-        made = made.within(*map(float, bounds))
+        made = made.clip(*map(float, bounds))
         why = self.reasons[pooled.system][pooled.measure]
         return Estimate(
             measure=pooled.measure,
@@ -783,12 +783,12 @@ class FoldAverages:
             level=level,
             method=made.method,
             n=0 if math.isnan(value) else len(column),
-            of=len(column),
+            n_total=len(column),
             unit="folds",
             undefined={reason: len(folds) for reason, folds in why.items()},
-            no_interval=made.reason,
+            interval_reason=made.reason,
             standard_error=made.se,
-            default=pooled.default,
+            no_skill=pooled.no_skill,
             system=pooled.system,
             pooled=pooled.value,
         )
@@ -800,9 +800,9 @@ class FoldAverages:
 
     def folds(self, settings: Settings) -> FoldValues:
         """What comparisons read."""
-        directed: Sequence[Measure] = self.pooled.sources.directed
+        directed: Sequence[Measure] = self.pooled.sources.directed_measures
         repetition = tuple(str(part.repetition + 1) for part in self.design.parts)
-        return FoldValues.of(
+        return FoldValues.from_values(
             ExternalValues(self.design.names, self.values, repetition=repetition),
             directed,
             {(e.system, e.measure): e.value for e in self.pooled},
@@ -817,7 +817,7 @@ class FoldAverages:
 def compare_folds(of: FoldValues, **asked: Any) -> Comparison:
     """The systems compared over folds."""
     return compare_split_values(
-        of.read, of.better, of.pooled, of.notes, of.design, *of.sizes, **asked
+        of.values, of.better, of.pooled_values, of.notes, of.design, *of.sizes, **asked
     )
 
 

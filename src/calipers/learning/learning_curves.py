@@ -167,7 +167,7 @@ def extrapolate(
     *,
     overlap: float = 0.0,
     level: float = 0.95,
-    resamples: int = 300,
+    n_resamples: int = 300,
     seed: int = 0,
 ) -> Extrapolation:
     """What the mean error would be of models trained on ``size`` rows.
@@ -181,7 +181,7 @@ def extrapolate(
     overlap
         n_test/n_train of the splits of one data set: draws then vary √(1 + splits · overlap) times
         as much as those of independent splits, as in the corrected resampled t.
-    level, resamples, seed
+    level, n_resamples, seed
         Of the band: from the lowest to the highest limit of percentile intervals over draws of
         splits, of each form fitted to all sizes and to all but the smallest.
 
@@ -201,7 +201,7 @@ def extrapolate(
     random = np.random.Generator(np.random.Philox(seed))
     number = len(errors)
     mean = errors.mean(axis=0)
-    weight = random.multinomial(number, np.full(number, 1 / number), resamples) / number
+    weight = random.multinomial(number, np.full(number, 1 / number), n_resamples) / number
     # As Student's t is wider than the normal distribution, for few splits.
     wider = math.sqrt(number / (number - 1) * (1 + number * overlap))
     wider *= to_student(1.0, number - 1, level)
@@ -269,10 +269,10 @@ def validation_curve(
     X: Any,
     y: Any,
     *,
-    parameter: str,
-    values: Sequence[Any],
-    folds: Any = None,
-    repeats: int | None = None,
+    param_name: str,
+    param_range: Sequence[Any],
+    cv: Any = None,
+    n_repeats: int | None = None,
     part: Any = None,
     stratify: bool | None = None,
     group: Any = None,
@@ -280,7 +280,7 @@ def validation_curve(
     weight: Any = None,
     positive: Any = None,
     threshold: float | str | None = None,
-    inner: int | None = None,
+    inner_cv: int | None = None,
     measure: str | Measure | None = None,
     level: float = 0.95,
     seed: int = 0,
@@ -314,18 +314,18 @@ def validation_curve(
         Features of the rows.
     y : array-like of shape (n,)
         Class or number of each row that is to be predicted.
-    parameter : str
+    param_name : str
         Name of the parameter as ``set_params`` takes it, such as ``"max_depth"`` or
         ``"polynomial__degree"``.
-    values : list
+    param_range : list
         Values of the parameter, the simplest model first.
-    folds : int, splitter, or iterable of (train, test), optional
+    cv : int, splitter, or iterable of (train, test), optional
         Number of folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
         of the indices of rows to train and to test on. One split will do, such as that of a
         PredefinedSplit of one fold: its intervals are those of the rows tested. 10 unless given.
         Few folds leave differences uncertain; more repeats make them less so.
-    repeats : int, optional
-        How often the rows are divided anew, where ``folds`` is a number. Once unless given.
+    n_repeats : int, optional
+        How often the rows are divided anew, where ``cv`` is a number. Once unless given.
     part : Split, array-like of shape (n,), or dict or sequence of indices, optional
         In place of folds one division of the rows into those to train on, to choose on and to test
         on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
@@ -349,10 +349,10 @@ def validation_curve(
     threshold : float or str, optional
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
-        a threshold for each fold on predictions of the rows trained on, made by ``inner`` folds
+        a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
         within these; and of one division on its validation rows. ``thresholds`` tell what that
         gains over the labels that the model predicts itself. They tell it at the ``chosen`` value.
-    inner : int, optional
+    inner_cv : int, optional
         Number of folds within the rows trained on that choose a threshold; 5 unless given.
     measure : str or Measure, optional
         Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
@@ -396,27 +396,27 @@ def validation_curve(
     >>> y = np.cos(1.5 * np.pi * x) + random.normal(0, 0.1, 60)
     >>> curve = cal.validation_curve(
     ...     make_pipeline(PolynomialFeatures(), LinearRegression()), x[:, None], y,
-    ...     parameter="polynomialfeatures__degree", values=[1, 2, 3, 4, 5],
+    ...     param_name="polynomialfeatures__degree", param_range=[1, 2, 3, 4, 5],
     ... )
     >>> [(row.value, row.region) for row in curve], curve.chosen
     ([('1', 'underfits'), ('2', 'underfits'), ('3', ''), ('4', ''), ('5', '')], '3')
     """
     task = ScoringTask.of(
-        estimator, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
+        estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
-        part=part, threshold=threshold, inner=inner,
+        part=part, threshold=threshold, inner=inner_cv,
     )  # fmt: skip
-    check_parameter(estimator, parameter)
-    names = format_values(values, parameter)
+    check_parameter(estimator, param_name)
+    names = format_values(param_range, param_name)
     split = task.design.split
     tested = () if split is None or not len(split.test) else (split.test,)
     jobs = [
         FitJob(
             estimator, one.train, (one.train, one.test, *tested), (one.repetition, one.fold),
-            {parameter: value}, f"{parameter} {name}, {task.split_name(fold)}",
+            {param_name: value}, f"{param_name} {name}, {task.split_name(fold)}",
         )
         for one, fold in zip(task.design.parts, task.design.names, strict=True)
-        for name, value in zip(names, values, strict=True)
+        for name, value in zip(names, param_range, strict=True)
     ]  # fmt: skip
     made = task.measured(jobs, len(names), n_jobs, "validation_curve")
     task, (training, validation) = made.task, made.values[:2]
@@ -439,13 +439,13 @@ def validation_curve(
         )
         for i, row in enumerate(rows)
     ]  # fmt: skip
-    called = f"{parameter.rpartition('__')[2]} {names[chosen]}"
+    called = f"{param_name.rpartition('__')[2]} {names[chosen]}"
     tuned = made.tuned(chosen, called, which=2 if tested else 1)
     return ValidationCurve(
-        parameter, task.measure, tuple(marked), names[best], names[chosen], level,
+        param_name, task.measure, tuple(marked), names[best], names[chosen], level,
         task.higher_is_better, task.design.called,
         (*made.notes, *task.design.notes, *(of.sentence for of in tuned)),
-        task.told(inputs, parameter=parameter, values=names),
+        task.told(inputs, param_name=param_name, param_range=names),
         made.on_part(2, chosen, names[chosen]) if tested else None, tuned,
     )  # fmt: skip
 
@@ -467,10 +467,10 @@ def learning_curve(
     X: Any,
     y: Any,
     *,
-    sizes: Sequence[float] | None = None,
-    more: int | None = None,
-    folds: Any = None,
-    repeats: int | None = None,
+    train_sizes: Sequence[float] | None = None,
+    extrapolate_to: int | None = None,
+    cv: Any = None,
+    n_repeats: int | None = None,
     part: Any = None,
     stratify: bool | None = None,
     group: Any = None,
@@ -478,10 +478,10 @@ def learning_curve(
     weight: Any = None,
     positive: Any = None,
     threshold: float | str | None = None,
-    inner: int | None = None,
+    inner_cv: int | None = None,
     measure: str | Measure | None = None,
     level: float = 0.95,
-    resamples: int = 300,
+    n_resamples: int = 300,
     seed: int = 0,
     n_jobs: int | None = 1,
     inputs: Sequence[Any] = (),
@@ -509,20 +509,20 @@ def learning_curve(
         Features of the rows.
     y : array-like of shape (n,)
         Class or number of each row that is to be predicted.
-    sizes : list of int or float, optional
+    train_sizes : list of int or float, optional
         Numbers of rows, or proportions of the training part, ascending; six of even ratio from an
         eighth on unless given.
-    more : int, optional
+    extrapolate_to : int, optional
         Number of rows that is asked about, at most twice the largest of the sizes, which it is
         unless given.
-    folds : int, splitter, or iterable of (train, test), optional
+    cv : int, splitter, or iterable of (train, test), optional
         Number of folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
         of the indices of rows to train and to test on. One split will do, such as that of a
         PredefinedSplit of one fold: its intervals are those of the rows tested. 5 unless given.
-    repeats : int, optional
-        How often the rows are divided anew, where ``folds`` is a number. Five times unless given.
-        Of classes every subset has about the proportions of the training part; forward in time it
-        is the latest rows.
+    n_repeats : int, optional
+        How often the rows are divided anew, where ``cv`` is a number. Five times unless given. Of
+        classes every subset has about the proportions of the training part; forward in time it is
+        the latest rows.
     part : Split, array-like of shape (n,), or dict or sequence of indices, optional
         In place of folds one division of the rows into those to train on, to choose on and to test
         on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
@@ -547,17 +547,17 @@ def learning_curve(
     threshold : float or str, optional
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
-        a threshold for each fold on predictions of the rows trained on, made by ``inner`` folds
+        a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
         within these; and of one division on its validation rows. ``thresholds`` tell what that
         gains over the labels that the model predicts itself. They tell it at the largest size.
-    inner : int, optional
+    inner_cv : int, optional
         Number of folds within the rows trained on that choose a threshold; 5 unless given.
     measure : str or Measure, optional
         Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
         value is better than another; the error rate or the MSE if none is named.
     level : float, default=0.95
         Confidence level of the intervals. The band has it, too.
-    resamples : int, default=300
+    n_resamples : int, default=300
         Number of draws behind the band of what more rows would bring.
     seed : int, default=0
         Seed of the random number generator. It decides splits, subsets and fits, too.
@@ -588,23 +588,24 @@ def learning_curve(
     >>> random = np.random.default_rng(0)
     >>> x = random.normal(size=(120, 10))
     >>> y = x.sum(axis=1) + random.normal(size=120)
-    >>> curve = cal.learning_curve(LinearRegression(), x, y, sizes=[20, 30, 45, 65, 96])
+    >>> curve = cal.learning_curve(LinearRegression(), x, y, train_sizes=[20, 30, 45, 65, 96])
     >>> [row.n for row in curve], curve.more.n, curve.more.reason
     ([20, 30, 45, 65, 96], 192, None)
     >>> curve.more.low < 1 + 10 / (192 - 11) < curve.more.high  # what is true
     True
     """
     task = ScoringTask.of(
-        estimator, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
+        estimator, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
-        part=part, on=("validation", "test"), threshold=threshold, inner=inner, usual=(5, 5),
+        part=part, on=("validation", "test"), threshold=threshold, inner=inner_cv, usual=(5, 5),
     )  # fmt: skip
-    number = _parse_sizes(sizes, min(len(one.train) for one in task.design.parts))
+    number = _parse_sizes(train_sizes, min(len(one.train) for one in task.design.parts))
     farthest = math.floor(FARTHEST * number[-1])
-    asked = farthest if more is None else more
+    asked = farthest if extrapolate_to is None else extrapolate_to
     if not number[-1] < asked <= farthest:
         raise InputError(
-            f"more is {asked:,}, expected more than the largest of the sizes, {number[-1]:,}, and "
+            f"extrapolate_to is {asked:,}, expected more than the largest of the sizes, "
+            f"{number[-1]:,}, and "
             f"at most {farthest:,}, twice as many: farther on nothing can be told"
         )
     jobs = []
@@ -630,10 +631,10 @@ def learning_curve(
     last = len(number) - 1
     tuned = made.tuned(last, f"{number[last]:,} rows")
     return LearningCurve(
-        task.measure, rows, _extrapolate_size(task, number, validation, asked, resamples), level,
+        task.measure, rows, _extrapolate_size(task, number, validation, asked, n_resamples), level,
         task.higher_is_better, task.design.called,
         (*made.notes, *task.design.notes, *(of.sentence for of in tuned)),
-        task.told(inputs, resamples=resamples), tuned,
+        task.told(inputs, n_resamples=n_resamples), tuned,
     )  # fmt: skip
 
 
@@ -677,7 +678,7 @@ def _order_rows(task: ScoringTask, train: Places, random: np.random.Generator) -
 
 
 def _extrapolate_size(
-    task: ScoringTask, number: Sequence[int], validation: FloatArray, asked: int, resamples: int
+    task: ScoringTask, number: Sequence[int], validation: FloatArray, asked: int, n_resamples: int
 ) -> LearningCurveExtrapolation:
     """What so many rows would bring; errors are taken from the best value that there is."""
     perfect = task.scorer.measure.definition.perfect
@@ -689,7 +690,7 @@ def _extrapolate_size(
     train, test = task.sizes
     found: Extrapolation = extrapolate(
         np.array(number, np.float64), sign * (validation - perfect), float(asked),
-        overlap=test / train, level=task.level, resamples=resamples, seed=task.seed,
+        overlap=test / train, level=task.level, n_resamples=n_resamples, seed=task.seed,
     )  # fmt: skip
     if found.reason is not None:
         return LearningCurveExtrapolation(asked, reason=found.reason)

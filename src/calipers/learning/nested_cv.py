@@ -210,7 +210,7 @@ class NestedIntervals:
 
 def _losses(system: Any, measure: Any, value: float) -> FloatArray | None:
     """The loss of each row, where the measure is their mean."""
-    losses: FloatArray | None = system.per_row(measure)
+    losses: FloatArray | None = system.row_values(measure)
     if losses is None or not np.isfinite(losses).all():
         return None
     return losses if np.isclose(losses.mean(), value, rtol=1e-9, atol=1e-12) else None

@@ -39,7 +39,7 @@ MEASURE = Argument(
     annotation="str | Measure | None",
 )
 FOLDS = Argument(
-    "folds",
+    "cv",
     description="Number of folds (as many as rows is leave-one-out); or a splitter of "
     "scikit-learn; or pairs of the indices of rows to train and to test on. One split will do, "
     "such as that of a PredefinedSplit of one fold: its intervals are those of the rows tested.",
@@ -47,8 +47,8 @@ FOLDS = Argument(
     annotation="Any",
 )
 REPEATS = Argument(
-    "repeats",
-    description="How often the rows are divided anew, where ``folds`` is a number.",
+    "n_repeats",
+    description="How often the rows are divided anew, where ``cv`` is a number.",
     kind="whole",
 )
 PART = Argument(
@@ -113,13 +113,13 @@ THRESHOLD = Argument(
     description='A number, or a rule that chooses one, such as ``"accuracy"`` or '
     '``"specificity>=0.9"`` (see :func:`calipers.operating_point`). A rule never sees the rows '
     "that are measured. It chooses a threshold for each fold on predictions of the rows trained "
-    "on, made by ``inner`` folds within these; and of one division on its validation rows. "
+    "on, made by ``inner_cv`` folds within these; and of one division on its validation rows. "
     "``thresholds`` tell what that gains over the labels that the model predicts itself.",
     type="float or str",
     annotation="float | str | None",
 )
 INNER = Argument(
-    "inner",
+    "inner_cv",
     "How many folds within the rows trained on choose a threshold; 5 unless given.",
     metavar="N",
     low=2,
@@ -136,12 +136,12 @@ N_JOBS = Argument(
     annotation="int | None",
 )
 PARAMETER = Argument(
-    "parameter",
+    "param_name",
     description='Name of the parameter as ``set_params`` takes it, such as ``"max_depth"`` or '
     '``"polynomial__degree"``.',
 )
 VALUES = Argument(
-    "values",
+    "param_range",
     description="Values of the parameter, the simplest model first.",
     type="list",
     annotation="Sequence[Any]",
@@ -239,16 +239,16 @@ CROSS_VALIDATE = Function(
             "repeats or more to be steady.",
         ),
         LEVEL,
-        OPTIONS["resamples"],
+        OPTIONS["n_resamples"],
         *_FITTED,
     ),
     positional=("estimator", "X", "y"),
-    more={
+    extra_help={
         "estimator": "Or a dict of estimators by name, which are compared on the same folds.",
-        "folds": "10 unless given.",
-        "repeats": "Once unless given.",
+        "cv": "10 unless given.",
+        "n_repeats": "Once unless given.",
         "threshold": "Of predictions made elsewhere it is chosen on those of the other folds.",
-        "resamples": "They are behind findings.",
+        "n_resamples": "They are behind findings.",
         "seed": _SEED,
         "task": "Or the verb of a task of your own, which takes ``truth`` and ``predicted``.",
     },
@@ -261,11 +261,11 @@ VALIDATION_CURVE = Function(
         *(POSITIVE, THRESHOLD, INNER, MEASURE, LEVEL, *_FITTED),
     ),
     positional=("estimator", "X", "y"),
-    needed=("estimator", "X", "y", "parameter", "values"),
-    more={
-        "folds": "10 unless given. Few folds leave differences uncertain; more repeats make them "
+    required=("estimator", "X", "y", "param_name", "param_range"),
+    extra_help={
+        "cv": "10 unless given. Few folds leave differences uncertain; more repeats make them "
         "less so.",
-        "repeats": "Once unless given.",
+        "n_repeats": "Once unless given.",
         "part": "Values are compared on the validation rows, which there have to be.",
         "threshold": "They tell it at the ``chosen`` value.",
         "seed": _SEED,
@@ -277,31 +277,32 @@ LEARNING_CURVE = Function(
     (
         *(ESTIMATOR, X, Y),
         Argument(
-            "sizes",
+            "train_sizes",
             description="Numbers of rows, or proportions of the training part, ascending; six of "
             "even ratio from an eighth on unless given.",
             type="list of int or float",
             annotation="Sequence[float] | None",
         ),
         Argument(
-            "more",
+            "extrapolate_to",
             kind="whole",
             description="Number of rows that is asked about, at most twice the largest of the "
             "sizes, which it is unless given.",
         ),
         *(*_DIVIDED, POSITIVE, THRESHOLD, INNER, MEASURE, LEVEL),
         replace(
-            OPTIONS["resamples"],
+            OPTIONS["n_resamples"],
             default=300,
             description="Number of draws behind the band of what more rows would bring.",
         ),
         *_FITTED,
     ),
     positional=("estimator", "X", "y"),
-    needed=("estimator", "X", "y"),
-    more={
-        "folds": "5 unless given.",
-        "repeats": "Five times unless given. Of classes every subset has about the proportions of "
+    required=("estimator", "X", "y"),
+    extra_help={
+        "cv": "5 unless given.",
+        "n_repeats": "Five times unless given. Of classes every subset has about the proportions "
+        "of "
         "the training part; forward in time it is the latest rows.",
         "part": "Subsets are of the training rows; errors are measured on the validation rows, or "
         "where there are none on the test rows, with intervals of these. What more rows would "
@@ -313,7 +314,7 @@ LEARNING_CURVE = Function(
 )
 
 SELECT = Function(
-    "calipers.learning.selection:select",
+    "calipers.learning.selection:select_model",
     (
         Argument(
             "candidates",
@@ -336,14 +337,14 @@ SELECT = Function(
             INNER,
             description="Number of folds within the rows trained on, 5 unless given; they are "
             "stratified, grouped or forward in time as the outer ones are. They also choose "
-            "thresholds. There are ``folds`` · (``inner`` + 1) fits of each candidate.",
+            "thresholds. There are ``cv`` · (``inner_cv`` + 1) fits of each candidate.",
         ),
         *(MEASURE, LEVEL, *_FITTED),
     ),
     positional=("candidates", "X", "y"),
-    needed=("candidates", "X", "y"),
-    more={
-        "repeats": "Once unless given.",
+    required=("candidates", "X", "y"),
+    extra_help={
+        "n_repeats": "Once unless given.",
         "part": "It has to have test rows.",
         "threshold": "It is part of each candidate; they tell it of the one chosen.",
         "seed": _SEED,
@@ -407,12 +408,12 @@ BIAS_VARIANCE = Function(
             "Intervals are wider for it.",
         ),
         LEVEL,
-        replace(OPTIONS["resamples"], default=1000),
+        replace(OPTIONS["n_resamples"], default=1000),
         *_FITTED,
     ),
     positional=("estimator", "X", "y"),
-    needed=("estimator",),
-    more={
+    required=("estimator",),
+    extra_help={
         "X": "Left out, with ``y``, where there is ``generate``.",
         "level": "Those of squared loss are Student's by the jackknife over training sets, those "
         "of 0–1 loss are by the bootstrap over them.",
@@ -462,7 +463,7 @@ CHECK_SPLIT = Function(
         replace(SEED, help="Seed of the fits."),
     ),
     positional=("parts", "X", "y"),
-    needed=("parts", "X"),
+    required=("parts", "X"),
 )
 
 SPLIT = Function(
@@ -508,7 +509,7 @@ SPLIT = Function(
         replace(SEED, help="Seed of the draw."),
     ),
     positional=("rows",),
-    needed=("rows",),
+    required=("rows",),
 )
 
 #: All of them.

@@ -26,13 +26,13 @@ from calipers.statistics import FloatArray
 
 
 @validate_arguments
-def select(
+def select_model(
     candidates: Any,
     X: Any,
     y: Any,
     *,
-    folds: Any = None,
-    repeats: int | None = None,
+    cv: Any = None,
+    n_repeats: int | None = None,
     part: Any = None,
     stratify: bool | None = None,
     group: Any = None,
@@ -40,7 +40,7 @@ def select(
     weight: Any = None,
     positive: Any = None,
     threshold: float | str | None = None,
-    inner: int | None = None,
+    inner_cv: int | None = None,
     measure: str | Measure | None = None,
     level: float = 0.95,
     seed: int = 0,
@@ -70,12 +70,12 @@ def select(
         Features of the rows.
     y : array-like of shape (n,)
         Class or number of each row that is to be predicted.
-    folds : int, splitter, or iterable of (train, test), optional
+    cv : int, splitter, or iterable of (train, test), optional
         Number of outer folds, 10 unless given; or a splitter of scikit-learn, or pairs of the
         indices of rows to train and to measure on. What is one division there, as a PredefinedSplit
         of one fold, tells the rows that the choice is measured on, not those that it is made on.
-    repeats : int, optional
-        How often the rows are divided anew, where ``folds`` is a number. Once unless given.
+    n_repeats : int, optional
+        How often the rows are divided anew, where ``cv`` is a number. Once unless given.
     part : Split, array-like of shape (n,), or dict or sequence of indices, optional
         In place of folds one division of the rows into those to train on, to choose on and to test
         on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
@@ -99,14 +99,14 @@ def select(
     threshold : float or str, optional
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
-        a threshold for each fold on predictions of the rows trained on, made by ``inner`` folds
+        a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
         within these; and of one division on its validation rows. ``thresholds`` tell what that
         gains over the labels that the model predicts itself. It is part of each candidate; they
         tell it of the one chosen.
-    inner : int, optional
+    inner_cv : int, optional
         Number of folds within the rows trained on, 5 unless given; they are stratified, grouped or
-        forward in time as the outer ones are. They also choose thresholds. There are ``folds`` ·
-        (``inner`` + 1) fits of each candidate.
+        forward in time as the outer ones are. They also choose thresholds. There are ``cv`` ·
+        (``inner_cv`` + 1) fits of each candidate.
     measure : str or Measure, optional
         Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
         value is better than another; the error rate or the MSE if none is named.
@@ -142,7 +142,7 @@ def select(
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(100, 5)), rng.integers(0, 2, 100)  # nothing to be learned
     >>> models = {f"{k} neighbours": KNeighborsClassifier(k) for k in (1, 3, 5, 7, 9)}
-    >>> found = cal.select(models, X, y, measure="accuracy", folds=5)
+    >>> found = cal.select_model(models, X, y, measure="accuracy", cv=5)
     >>> found[found.best].shown.value > found.honest.value, found.optimism.value > 0
     (True, True)
     """
@@ -155,15 +155,15 @@ def select(
     are_classifiers(models)
     first = next(iter(models.values()))
     task = ScoringTask.of(
-        first, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
+        first, X, y, measure=measure, positive=positive, folds=cv, repeats=n_repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
-        part=part, on=("test",), threshold=threshold, inner=inner, inner_chooses=True,
+        part=part, on=("test",), threshold=threshold, inner=inner_cv, inner_chooses=True,
     )  # fmt: skip
     split = task.design.split
     validation = () if split is None or not len(split.validation) else (split.validation,)
-    if validation and inner is not None and (task.tuning is None or not task.tuning.chooses):
-        raise InputError("inner= divides the rows trained on, and part= has validation rows")
-    within = INNER if inner is None else inner
+    if validation and inner_cv is not None and (task.tuning is None or not task.tuning.chooses):
+        raise InputError("inner_cv= divides the rows trained on, and part= has validation rows")
+    within = INNER if inner_cv is None else inner_cv
     jobs = [
         job
         for number, one in enumerate(task.design.parts)
@@ -184,7 +184,7 @@ def select(
         task.higher_is_better,
         (*made.notes, *found.notes, *task.design.notes, *(one.sentence for one in tuned)),
         {
-            **made.task.told(inputs, inner=within),
+            **made.task.told(inputs, inner_cv=within),
             "estimator": {n: repr(one) for n, one in models.items()},
         },
         tuned,
@@ -259,7 +259,7 @@ def _unpaired_optimism(task: ScoringTask, shown: Estimate, honest: Estimate) -> 
     """How much better a value is than one on other rows: independent, so by both intervals."""
     sign = task.scorer.sign
     pair = [
-        Interval(one.low, one.high, one.method, one.no_interval, one.standard_error)
+        Interval(one.low, one.high, one.method, one.interval_reason, one.standard_error)
         for one in (shown, honest)
     ]
     missing = next((one for one in pair if one.reason is not None), None)
@@ -267,7 +267,8 @@ def _unpaired_optimism(task: ScoringTask, shown: Estimate, honest: Estimate) -> 
     low, high = sorted((sign * made.low, sign * made.high))
     return Estimate(
         task.measure, sign * (shown.value - honest.value), low, high, task.level, made.method,
-        n=honest.n, of=honest.of, unit=honest.unit, no_interval=made.reason, system="optimism",
+        n=honest.n, n_total=honest.n_total, unit=honest.unit, interval_reason=made.reason,
+        system="optimism",
     )  # fmt: skip
 
 
@@ -301,6 +302,6 @@ def _paired_optimism(task: ScoringTask, differences: FloatArray) -> Estimate:
     made = found.interval
     return Estimate(
         task.measure, found.value, made.low, made.high, task.level, made.method,
-        n=found.splits, of=found.splits, unit="splits", no_interval=made.reason,
+        n=found.splits, n_total=found.splits, unit="splits", interval_reason=made.reason,
         standard_error=made.se, system="optimism",
     )  # fmt: skip

@@ -64,7 +64,7 @@ class SplitCheck:
 
     def __str__(self) -> str:
         looked = f"Checked: {', '.join(self.checked)}."
-        found = [f"{one.severity}: {one.sentence}" for one in self.findings]
+        found = [f"{one.severity}: {one.message}" for one in self.findings]
         return "\n".join([*(found or ["No problem was found."]), looked, *self.notes])
 
     __repr__ = __str__
@@ -180,10 +180,10 @@ def _finding(kind: str, one: SplitFault) -> Finding:
     valued = {n: v for n, v in one.numbers.items() if isinstance(v, IntervalNumber)}
     return Finding(
         kind=kind,
-        sentence=one.sentence,
-        rule=CHECKS[kind],
+        message=one.sentence,
+        criterion=CHECKS[kind],
         severity=one.severity,
-        numbers={
+        values={
             n: float(v.value if isinstance(v, IntervalNumber) else v)
             for n, v in one.numbers.items()
         },

@@ -177,13 +177,13 @@ def _make_design(
     odd = isinstance(folds, str | bytes) or getattr(folds, "shape", None) == ()
     if odd or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
         raise InputError(
-            f"folds is {format_value(folds)}, expected how many, a splitter of scikit-learn, or "
+            f"cv is {format_value(folds)}, expected how many, a splitter of scikit-learn, or "
             "pairs of "
             "rows trained and tested on"
         )
     if repeats != 1 or stratify is not None:
         raise InputError(
-            "repeats= and stratify= go with a number of folds; a splitter knows itself"
+            "n_repeats= and stratify= go with a number of folds; a splitter knows itself"
         )
     if hasattr(folds, "split"):
         target = None if known.target is None else np.asarray(known.target)
@@ -278,11 +278,11 @@ def _choose_splitter(
     from sklearn import model_selection as has
 
     if folds < 2:
-        raise InputError(f"folds is {folds}, expected 2 or more")
+        raise InputError(f"cv is {folds}, expected 2 or more")
     if repeats < 1:
-        raise InputError(f"repeats is {repeats}, expected 1 or more")
+        raise InputError(f"n_repeats is {repeats}, expected 1 or more")
     if folds > known.rows:
-        raise InputError(f"folds is {folds}, and there are {known.rows} rows only")
+        raise InputError(f"cv is {folds}, and there are {known.rows} rows only")
     if known.time is not None:
         return _forward_splits(folds, repeats, known, stratify=stratify)
     leave_one_out = folds == known.rows
@@ -323,7 +323,7 @@ def _forward_splits(
     from sklearn.model_selection import TimeSeriesSplit
 
     if repeats != 1 or stratify:
-        raise InputError("folds forward in time have one order: leave out repeats= and stratify=")
+        raise InputError("folds forward in time have one order: leave out n_repeats= and stratify=")
     time = np.arange(known.rows) if known.time is True else encode_labels(known.time, "time").codes
     check_length(time, known.rows, "time")
     order = np.argsort(time, kind="stable")

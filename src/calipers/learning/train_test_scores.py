@@ -98,7 +98,7 @@ class ScoringTask:
     ) -> ScoringTask:
         """From the arguments of a verb, checked. Of a split that was given the rows are measured
         that are of the first of the parts ``on`` that has any. ``inner_chooses`` says that
-        ``inner`` folds are for more than thresholds."""
+        ``inner_cv`` folds are for more than thresholds."""
         require_sklearn()
         if isinstance(estimator, Mapping):
             raise InputError("estimator is a dict, expected one estimator")
@@ -138,7 +138,7 @@ class ScoringTask:
         else:
             split = to_split(part, len(target))
             own = next((one for one in on if one in split.parts), on[0])
-            others = {"folds": folds, "repeats": repeats}
+            others = {"cv": folds, "n_repeats": repeats}
             if not chooses or (inner_chooses and len(split.validation)):
                 others["stratify"] = stratify
             design = divided_once(split, own, known, others)
@@ -171,10 +171,10 @@ class ScoringTask:
         return self._estimate(corrected_t(values, *sizes, level=self.level), name)
 
     def _estimate(self, found: SplitTest, name: str) -> Estimate:
-        made = found.interval.within(*self.scorer.measure.definition.range)
+        made = found.interval.clip(*self.scorer.measure.definition.range)
         return Estimate(
             self.measure, found.value, made.low, made.high, self.level, made.method,
-            n=found.splits, of=found.splits, unit="splits", no_interval=made.reason,
+            n=found.splits, n_total=found.splits, unit="splits", interval_reason=made.reason,
             standard_error=made.se, system=name,
         )  # fmt: skip
 
@@ -484,7 +484,7 @@ class RowPredictions:
         how: dict[str, Any] = {
             kind: {name: self.said[name][0] for name in names}, "measures": [self.scorer.measure],
             "weight": self.weight, "cluster": self.cluster, "time": self.time, "curves": False,
-            "level": self.level, "resamples": RESAMPLES, "seed": self.seed,
+            "level": self.level, "n_resamples": RESAMPLES, "seed": self.seed,
         }  # fmt: skip
         if self.scorer.measure.definition.task == "regression":
             return regression(self.truth, **how)

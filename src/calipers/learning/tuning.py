@@ -42,7 +42,7 @@ from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.systems.thresholds import ThresholdRule
 
 #: What folds within the rows trained on are of no use without.
-INNER_ALONE = "inner= goes with a rule for the threshold, as in threshold='F1'"
+INNER_ALONE = "inner_cv= goes with a rule for the threshold, as in threshold='F1'"
 #: So many folds within the rows trained on choose a threshold, unless told otherwise.
 INNER = 5
 
@@ -140,7 +140,7 @@ class ThresholdTuning:
             )
         inner = INNER if inner is None else inner
         if inner < 2:
-            raise InputError(f"inner is {inner}, expected 2 folds or more")
+            raise InputError(f"inner_cv is {inner}, expected 2 folds or more")
         return cls(rule, (names[1 - place], names[place]), inner, stratify, seed)
 
     @property
@@ -154,7 +154,7 @@ class ThresholdTuning:
         if not isinstance(self.rule, ThresholdRule):
             return ()
         own = [self.rule.measure, *(bound.measure for bound in self.rule.bounds)]
-        return tuple(one for one in own if one.definition.on is ConfusionMatrix)
+        return tuple(one for one in own if one.definition.statistic is ConfusionMatrix)
 
     @property
     def within_folds(self) -> str:
@@ -267,8 +267,8 @@ def split_gain(
         made = found.interval
         return Estimate(
             str(measure), found.value, made.low, made.high, level, made.method, n=found.splits,
-            of=found.splits, unit="splits", no_interval=made.reason, standard_error=made.se,
-            system="gain",
+            n_total=found.splits, unit="splits", interval_reason=made.reason,
+            standard_error=made.se, system="gain",
         )  # fmt: skip
 
     return gain
@@ -292,16 +292,16 @@ def paired_gain(
             curves=False, **how,
         ).compare(baseline="usual")[str(measure)]  # fmt: skip
         return Estimate(
-            str(measure), value, made.low, made.high, made.level, made.method, n=made.n, of=made.n,
-            unit=made.unit, no_interval=made.no_interval, standard_error=made.standard_error,
-            system="gain",
+            str(measure), value, made.low, made.high, made.level, made.method, n=made.n,
+            n_total=made.n, unit=made.unit, interval_reason=made.interval_reason,
+            standard_error=made.standard_error, system="gain",
         )  # fmt: skip
 
     return gain
 
 
 def _undefined_gain(measure: Measure, value: float, level: float, why: str) -> Estimate:
-    return Estimate(str(measure), value, level=level, no_interval=why, system="gain")
+    return Estimate(str(measure), value, level=level, interval_reason=why, system="gain")
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,7 +318,7 @@ class ThresholdGains:
     def told(self, measures: Sequence[Measure]) -> tuple[TunedThreshold, ...]:
         """By each measure that the rule is about; where it is about none of counts, by the first
         of those evaluated."""
-        of_counts = (one for one in measures if one.definition.on is ConfusionMatrix)
+        of_counts = (one for one in measures if one.definition.statistic is ConfusionMatrix)
         gauges = self.tuning.gauges or tuple(of_counts)[:1]
         return tuple(
             self._one(name, own, measure) for name, own in self.tuned.items() for measure in gauges

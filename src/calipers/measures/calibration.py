@@ -36,7 +36,7 @@ def _apply_to_levels(table: ScoreTable, compute: Callable[[ProbabilityLevels], A
     shape = table.positive.shape[:-1]
     out = np.full(shape, NAN)
     for place in np.ndindex(shape):
-        levels = ProbabilityLevels.of(table, place)
+        levels = ProbabilityLevels.from_table(table, place)
         if len(levels):
             out[place] = compute(levels)
     return out
@@ -77,7 +77,7 @@ error = partial(
     register_formula, higher_is_better=False, range=(0, 1), perfect=0.0, interval="pivotal"
 )
 
-ONE_CLASS = {"one_class": _level_condition(lambda x, _: x.one_class)}
+ONE_CLASS = {"one_class": _level_condition(lambda x, _: x.has_one_class)}
 
 
 def _n_impossible(table: ScoreTable, given: Mapping[str, Any]) -> Any:
@@ -86,7 +86,7 @@ def _n_impossible(table: ScoreTable, given: Mapping[str, Any]) -> Any:
     if not _is_log(given):
         return np.zeros(table.positive.shape[:-1], bool)
     found = np.nan_to_num(_apply_to_levels(table, _given_nothing))
-    return found > 0 if table.weighted else found.astype(np.int64)
+    return found > 0 if table.has_weights else found.astype(np.int64)
 
 
 def _given_nothing(x: ProbabilityLevels) -> float:
@@ -120,7 +120,7 @@ def _loss(x: ProbabilityLevels, loss: str, answer: FloatArray | float | None = N
 
 
 def _skill(x: ProbabilityLevels, loss: str) -> float:
-    return NAN if x.one_class else 1 - _loss(x, loss) / _loss(x, loss, x.prevalence)
+    return NAN if x.has_one_class else 1 - _loss(x, loss) / _loss(x, loss, x.prevalence)
 
 
 skill = partial(
@@ -169,7 +169,7 @@ def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
     ``discrimination`` and ``uncertainty``, loss = miscalibration − discrimination + uncertainty,
     exactly.
     """
-    return max(_loss(x, loss) - _loss(x, loss, x.fitted), 0.0)
+    return max(_loss(x, loss) - _loss(x, loss, x.isotonic_fit), 0.0)
 
 
 @register_formula("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
@@ -180,7 +180,7 @@ def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
 
     Loss(π) − Loss(p̂), with the prevalence π and the isotonic regression p̂ (CORP).
     """
-    return max(_loss(x, loss, x.prevalence) - _loss(x, loss, x.fitted), 0.0)
+    return max(_loss(x, loss, x.prevalence) - _loss(x, loss, x.isotonic_fit), 0.0)
 
 
 @register_formula("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)),
@@ -218,7 +218,7 @@ def resolution(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width
 
 def _bin_levels(x: ProbabilityLevels, bins: int, binning: str) -> ProbabilityLevels:
     """The levels by bin."""
-    return x if binning == "distinct" else x.gathered(bin_starts(x, bins, binning))
+    return x if binning == "distinct" else x.merge_levels(bin_starts(x, bins, binning))
 
 
 def bin_starts(
@@ -249,7 +249,7 @@ def expected_calibration_error(
     of equal mass as there can be while their shares of positives ascend, whatever ``bins`` is.
     Bins of equal width are closed on the right: (0, 1/B], (1/B, 2/B], …, with 0 in the first.
     """
-    b = x.gathered(x.sweep()) if estimator == "sweep" else _bin_levels(x, bins, estimator)
+    b = x.merge_levels(x.sweep()) if estimator == "sweep" else _bin_levels(x, bins, estimator)
     return float(np.dot(b.total, np.abs(b.probability - b.share))) / b.weight
 
 
@@ -289,20 +289,22 @@ def maximum_calibration_error(
 
 #: Why there is no most likely line; ``delta`` moves certain probabilities away from 0 and 1.
 CERTAIN = {
-    "certain_probability": _level_condition(lambda x, given: x.clipped(given["delta"]).certain)
+    "certain_probability": _level_condition(
+        lambda x, given: x.clip(given["delta"]).has_certain_levels
+    )
 }
 #: The first reason is the only one, as a line of these is no question any more.
 ONE_CLASS_OF_LINE = {
     "one_class": _level_condition(
-        lambda x, given: x.one_class and not x.clipped(given["delta"]).certain
+        lambda x, given: x.has_one_class and not x.clip(given["delta"]).has_certain_levels
     )
 }
 SEPARATED = {
     "separated": _level_condition(
         lambda x, given: (
             given.get("slope") != "one"
-            and not (x.one_class or x.clipped(given["delta"]).certain)
-            and x.clipped(given["delta"]).separated
+            and not (x.has_one_class or x.clip(given["delta"]).has_certain_levels)
+            and x.clip(given["delta"]).is_separated
         )
     )
 }
@@ -327,8 +329,8 @@ def calibration_slope(x: ProbabilityLevels, delta: float = 0.0) -> float:
     Below 1 the probabilities are too extreme (overfitted, as a rule), above 1 too timid. A
     probability of 0 or 1 has no logit; ``delta`` = Δ moves all into [Δ, 1 − Δ].
     """
-    x = x.clipped(delta)
-    return NAN if x.certain or x.separated else x.line[1]
+    x = x.clip(delta)
+    return NAN if x.has_certain_levels or x.is_separated else x.line[1]
 
 
 @recalibrated("calibration-intercept", coefficient=0, aliases=("calibration-in-the-large",),
@@ -341,12 +343,12 @@ def calibration_intercept(x: ProbabilityLevels, slope: str = "one", delta: float
     ``slope='fitted'`` it is the a of the line of ``calibration-slope``. ``delta`` is that of
     ``calibration-slope``.
     """
-    x = x.clipped(delta)
-    if x.certain or x.one_class:
+    x = x.clip(delta)
+    if x.has_certain_levels or x.has_one_class:
         return NAN
     if slope == "one":
         return x.offset
-    return NAN if x.separated else x.line[0]
+    return NAN if x.is_separated else x.line[0]
 
 
 # --- Spiegelhalter's test -------------------------------------------------------------------------
@@ -398,7 +400,7 @@ def _degrees(x: ProbabilityLevels, groups: int, *, fitted: bool) -> int:
 
 
 def _hosmer_lemeshow(x: ProbabilityLevels, groups: int) -> float:
-    b = x.gathered(x.equal_mass(groups))
+    b = x.merge_levels(x.equal_mass(groups))
     variance = b.squares * b.probability * (1 - b.probability)
     if not (variance > 0).all():
         return NAN

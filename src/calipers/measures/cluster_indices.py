@@ -88,7 +88,7 @@ _SEVERAL = {"one_cluster": lambda m, _: (m.total > 0) & (m.number < 2)} | _NO_RO
 )
 def within_sum_squares(m: ClusterMoments) -> FloatArray:
     """Within-cluster sum of squares W (inertia). It decreases with the number of clusters."""
-    return np.where(m.total > 0, m.within, np.nan)
+    return np.where(m.total > 0, m.within_sum_squares, np.nan)
 
 
 @dispersion(
@@ -100,8 +100,8 @@ def within_sum_squares(m: ClusterMoments) -> FloatArray:
 )
 def calinski_harabasz(m: ClusterMoments) -> FloatArray:
     """Calinski–Harabasz index: B/(k − 1) over W/(n − k), of n points in k clusters."""
-    value = m.between / (m.number - 1) / (m.within / (m.total - m.number))
-    return np.where((m.number > 1) & ~_nothing_within(m), value, np.nan)
+    value = m.between / (m.n_clusters - 1) / (m.within_sum_squares / (m.total - m.n_clusters))
+    return np.where((m.n_clusters > 1) & ~_nothing_within(m), value, np.nan)
 
 
 @dispersion(
@@ -115,13 +115,13 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
 def davies_bouldin(m: ClusterMoments) -> FloatArray:
     """Davies–Bouldin index: the mean over clusters of the largest (Sᵢ + Sⱼ)/Mᵢⱼ to any other, with
     Sᵢ the mean distance of points to their centre and Mᵢⱼ that of two centres."""
-    value = np.where(m.size > 0, m.worst, 0.0).sum(axis=-1) / m.number
-    return np.where((m.number > 1) & ~_same_centre(m), value, np.nan)
+    value = np.where(m.size > 0, m.worst, 0.0).sum(axis=-1) / m.n_clusters
+    return np.where((m.n_clusters > 1) & ~_same_centre(m), value, np.nan)
 
 
 def _nothing_within(m: ClusterMoments) -> np.ndarray:
     # Rounding leaves a hair of the spread of all points.
-    return np.asarray(m.within <= 1e-24 * (m.within + m.between))
+    return np.asarray(m.within_sum_squares <= 1e-24 * (m.within_sum_squares + m.between))
 
 
 def _same_centre(m: ClusterMoments) -> np.ndarray:

@@ -358,7 +358,7 @@ def cohen_kappa(c: ConfusionMatrix, weights: str | None = None) -> FloatArray:
     """
     if weights is not None:
         power = 1 if weights == "linear" else 2
-        return np.asarray(1 - c.apart(power) / _apart_by_chance(c, power))
+        return np.asarray(1 - c.distance_sums(power) / _apart_by_chance(c, power))
     expected = (c.truth * c.prediction).sum(axis=-1) / c.total
     return np.asarray((c.correct - expected) / (c.total - expected))
 

@@ -92,16 +92,16 @@ class Definition:
 
     name: str
     family: str
-    on: type[Statistic]
+    statistic: type[Statistic]
     formula: Formula
     higher_is_better: bool | None
     range: tuple[float, float]
     range_of_two: tuple[float, float] | None = None
     aliases: tuple[str, ...] = ()
     perfect: float | None = None
-    uninformed: float | None = None
+    no_skill: float | None = None
     undefined: Mapping[str, Condition] = field(default_factory=dict)
-    share_of: str | None = None
+    proportion_of: str | None = None
     interval: str | None = None
     summary: str = "mean"
     weight: Condition | None = None
@@ -111,42 +111,42 @@ class Definition:
     ties: str | Formula | None = None
     monotone: bool = True
     #: Whether ranks matter only through the cutoff, so that without one the order does not.
-    flat: bool = False
-    rows: Callable[..., FloatArray] | None = None
-    constant: Callable[..., float] | None = None
-    default: Callable[[Any, FloatArray | None], float] | None = None
-    hits: bool | None = None
+    is_order_free: bool = False
+    row_formula: Callable[..., FloatArray] | None = None
+    constant_prediction: Callable[..., float] | None = None
+    constant_value: Callable[[Any, FloatArray | None], float] | None = None
+    counts_hits: bool | None = None
     skill_of: str | None = None
     coefficient: int | None = None
     area: AreaTransform | None = None
-    smooth: bool = False
-    place: Callable[..., npt.NDArray[np.intp]] | None = None
-    opens: Callable[..., npt.NDArray[np.bool_]] | None = None
-    at_corner: bool = False
-    together: Callable[..., npt.NDArray[np.integer[Any]] | None] | None = None
+    is_smooth: bool = False
+    threshold_index: Callable[..., npt.NDArray[np.intp]] | None = None
+    needs_refinement: Callable[..., npt.NDArray[np.bool_]] | None = None
+    is_at_corner: bool = False
+    joint_positions: Callable[..., npt.NDArray[np.integer[Any]] | None] | None = None
     binned: Callable[..., npt.NDArray[np.int64]] | None = None
-    at: str = "cutoff"
+    suffix_parameter: str = "cutoff"
     suffix: str | None = None
     #: Whether the name goes without the suffix where that is the default.
-    bare: bool = False
+    hides_default: bool = False
     infix: str | None = None
     #: Whether it can be asked of more than two classes without naming one or an average.
-    any_classes: bool = False
+    is_multiclass: bool = False
     macro_of: str | None = None
-    rescaled: Callable[[FloatArray, ConfusionMatrix], FloatArray] | None = None
+    chance_adjusted: Callable[[FloatArray, ConfusionMatrix], FloatArray] | None = None
     #: Whether the value depends on the order of the classes, or of the categories of raters.
-    ordered: Condition | None = None
+    depends_on_class_order: Condition | None = None
     #: Of a formula over rows of numbers whose ``interval`` is "pairs": by how much each of some
     #: rows moves the value, given all rows: the derivative by its weight, times the weight of all.
     moves: Callable[..., FloatArray] | None = None
     #: Whether a label counts as right that a row of several labels neither has nor is given.
-    counts_absent: bool = False
+    counts_true_negatives: bool = False
     #: Of an area of scores that is 1 at best, and least where all negatives stand above all
     #: positives: of which share of the rows it is, by its parameters.
-    part: Callable[[Mapping[str, Any]], float] | None = None
+    area_fraction: Callable[[Mapping[str, Any]], float] | None = None
     #: Whether values go with the unit that the truth is in, so that those of outputs in different
     #: units have no mean that says anything.
-    in_units: bool = False
+    has_units: bool = False
     #: Whether it estimates from a sample of a pool, of which the judgments have to list all, those
     #: not drawn with a negative grade.
     needs_pool: bool = False
@@ -157,7 +157,7 @@ class Definition:
         """Names and defaults of the parameters; ``inspect.Parameter.empty`` where required."""
         arguments = list(inspect.signature(self.formula).parameters.values())[1:]
         own = {p.name: p.default for p in arguments}
-        if self.on is not JudgedRankings:
+        if self.statistic is not JudgedRankings:
             return own
         return {**own, **{k: v for k, v in VIEWS.items() if k != "ties" or self.ties != "none"}}
 
@@ -198,8 +198,8 @@ class Definition:
     def reasons(self) -> Mapping[str, str]:
         """Every reason why there may be no value, and what it means."""
         names = list(self.undefined)
-        if self.share_of in EMPTY_MARGIN:
-            names.append(EMPTY_MARGIN[self.share_of])
+        if self.proportion_of in EMPTY_MARGIN:
+            names.append(EMPTY_MARGIN[self.proportion_of])
         if self.summary == "pooled":  # topics that hold something weigh nothing
             names.append("nothing_retrieved")
         return {name: REASONS[name] for name in names}
@@ -218,7 +218,7 @@ class Definition:
         bound = {**self.parameters, **{k: freeze(v) for k, v in values.items()}}
         for name, value in bound.items():
             if value is inspect.Parameter.empty:
-                as_in = format_request(self.name, name, self.at, self.infix)
+                as_in = format_request(self.name, name, self.suffix_parameter, self.infix)
                 usual = [PARAMETERS[one].usual for one in self.required]
                 if len(usual) > 1 and None not in usual:
                     as_in = str(self.example())  # a name with one of several would be refused
@@ -295,7 +295,7 @@ class Measure:
         d = self.definition
         if d.reads != "rankings" or d.ties == "none":
             return False
-        return not d.flat or self.parameters.get("cutoff") is not None
+        return not d.is_order_free or self.parameters.get("cutoff") is not None
 
     @property
     def viewed(self) -> bool:
@@ -337,19 +337,19 @@ class Measure:
 
     def losses(self, truth: FloatArray, prediction: Any) -> FloatArray:
         """The value per row of a measure that has one."""
-        if self.definition.rows is None:
+        if self.definition.row_formula is None:
             raise TypeError(f"{self} has no value per row")
         # The log loss of a true class given probability 0 is infinite; the measure says so.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return self._filled(self.definition.rows(truth, prediction, **self.parameters))
+            return self._filled(self.definition.row_formula(truth, prediction, **self.parameters))
 
     def apply(self, statistic: Statistic) -> FloatArray:
         """The formula over a statistic, with its leading axes (or one value per topic).
 
         Undefined values come out as NaN; :meth:`reasons` tells why.
         """
-        if not isinstance(statistic, self.definition.on):
-            expected, found = self.definition.on.__name__, type(statistic).__name__
+        if not isinstance(statistic, self.definition.statistic):
+            expected, found = self.definition.statistic.__name__, type(statistic).__name__
             raise TypeError(f"{self} is a formula over {expected}, not over {found}")
         self._check_classes(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -383,13 +383,13 @@ class Measure:
     def _seen(self, statistic: Statistic) -> Statistic:
         """The statistic as the measure looks at it."""
         if isinstance(statistic, JudgedRankings) and self.parameters["judged_only"]:
-            return statistic.condensed()
+            return statistic.condense()
         if isinstance(statistic, ConfusionMatrix):
             if self.label is not None:
-                seen: Statistic = statistic.of_class(self.label)
+                seen: Statistic = statistic.class_matrix(self.label)
                 return seen
             if self.average == "micro":
-                pooled: Statistic = statistic.pooled(self.picked(statistic.labels))
+                pooled: Statistic = statistic.pool(self.picked(statistic.labels))
                 return pooled
         return statistic
 
@@ -398,7 +398,7 @@ class Measure:
         if not isinstance(statistic, ConfusionMatrix):
             if self.viewed and not (self.average and is_multioutput(statistic)):
                 raise TypeError(f"{self}: a {type(statistic).__name__} is not about several")
-        elif (k := statistic.classes) != 2 and not (self.viewed or self.definition.any_classes):
+        elif (k := statistic.classes) != 2 and not (self.viewed or self.definition.is_multiclass):
             raise TypeError(
                 f"{self} is about two classes, the matrix has {k}: take {self}[CLASS], or an "
                 f"average such as macro-{self}"
@@ -416,11 +416,11 @@ class Measure:
         >>> float(parse("recall@precision=0.9").threshold(table))
         0.4
         """
-        if self.definition.place is None:
+        if self.definition.threshold_index is None:
             return np.full(statistic.positive.shape[:-1], np.nan)
         value = self.apply(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
-            place = self.definition.place(statistic, **self.parameters)
+            place = self.definition.threshold_index(statistic, **self.parameters)
         return np.where(np.isnan(value), np.nan, statistic.thresholds[place])
 
     def reasons(self, statistic: Statistic) -> dict[str, Any]:
@@ -434,7 +434,7 @@ class Measure:
                 reason: condition(statistic, self.parameters)
                 for reason, condition in self.definition.undefined.items()
             }
-        margin = self.definition.share_of
+        margin = self.definition.proportion_of
         if isinstance(statistic, ConfusionMatrix) and margin is not None:
             conditions[EMPTY_MARGIN[margin]] = getattr(statistic, margin) == 0
         if isinstance(statistic, JudgedRankings) and (ties := self._ties_in(statistic)) != "id":
@@ -486,7 +486,7 @@ def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
         name += "" if d.bare and number == d.parameters[d.suffix] else format_number(number)
     if d.infix is not None:
         name = name.replace(f"-{d.infix}-", f"-{format_number(bound.pop(d.infix))}-")
-    at = bound.pop(d.at, None)
+    at = bound.pop(d.suffix_parameter, None)
     stated = [
         f"{k}={format_literal(k, v)}"
         for k, v in bound.items()

@@ -2,9 +2,9 @@
 
 Unknown are, for each topic, the documents that were retrieved but not judged (or judged with a
 negative grade, which says "pooled, not judged"), and documents that were not retrieved and are yet
-to be found relevant: up to ``unfound`` of them, or any number. A completion gives every unknown
-document a grade from 0 to a highest one. :func:`value_bounds` tells the smallest and the largest
-value that any completion gives a topic, :func:`mean_bounds` what that means for their mean.
+to be found relevant: up to ``max_unretrieved`` of them, or any number. A completion gives every
+unknown document a grade from 0 to a highest one. :func:`value_bounds` tells the smallest and the
+largest value that any completion gives a topic, :func:`mean_bounds` what that means for their mean.
 
 What is reported as a measure's value takes all unknown documents for not relevant, so it lies
 between the two. This is no sampling interval: it says what judging more of these topics could
@@ -54,9 +54,9 @@ def value_bounds(
     rankings: JudgedRankings,
     measures: Sequence[Measure],
     *,
-    unfound: float = inf,
+    max_unretrieved: float = inf,
     max_grade: int | None = None,
-    collection: int | None = None,
+    collection_size: int | None = None,
 ) -> list[ValueBounds | None]:
     """What any completion of the judgments could make of each measure, topic by topic.
 
@@ -66,15 +66,15 @@ def value_bounds(
         What was retrieved of what is judged.
     measures
         Those without a rule get None.
-    unfound
+    max_unretrieved
         How many documents of a topic that were not retrieved may yet turn out relevant; infinite
         by default. Documents with negative grades count among them, and are never fewer.
     max_grade
         The highest grade of an unknown document; by default the highest in the judgments, at
         least 1.
-    collection
-        The number of documents there are, which bounds ``unfound`` (where that leaves no more than
-        a million).
+    collection_size
+        The number of documents there are, which bounds ``max_unretrieved`` (where that leaves no
+        more than a million).
 
     Examples
     --------
@@ -82,7 +82,7 @@ def value_bounds(
 
     >>> from calipers.measures import parse
     >>> r = JudgedRankings.from_rankings([[1, 0, 1, 1, 0, 1, 0]], [[1, 1, 1]])
-    >>> (recall,) = value_bounds(r, [parse("SetR")], unfound=3)
+    >>> (recall,) = value_bounds(r, [parse("SetR")], max_unretrieved=3)
     >>> print(recall.low, recall.high.round(4), recall.kind)
     [0.4] [0.5714] exact
     """
@@ -92,7 +92,7 @@ def value_bounds(
     low = np.full((len(measures), len(rankings)), np.nan)
     high = low.copy()
     for topics in _blocks(rankings.retrieved):
-        block = TopicBlock.of(rankings.take(topics), unfound, top, collection)
+        block = TopicBlock.of(rankings.take(topics), max_unretrieved, top, collection_size)
         for i, (measure, rule) in enumerate(zip(measures, rules, strict=True)):
             if rule is not None:
                 with np.errstate(divide="ignore", invalid="ignore"):
@@ -190,16 +190,19 @@ UNKNOWN, _NONE = -1, -2
 @dataclass(frozen=True, eq=False)
 class TopicBlock:
     """Some topics: a row each, a column a rank. ``grade`` is negative where it is unknown and where
-    nothing was retrieved; ``unfound`` documents of each may be relevant and were not retrieved."""
+    nothing was retrieved; ``max_unretrieved`` documents of each may be relevant and were not
+    retrieved."""
 
     ranking: JudgedRankings
     grade: IntArray
-    unfound: FloatArray
+    max_unretrieved: FloatArray
     top: int
     kept: dict[tuple[int, int | None], JudgmentStatus] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, r: JudgedRankings, unfound: float, top: int, collection: int | None) -> TopicBlock:
+    def of(
+        cls, r: JudgedRankings, max_unretrieved: float, top: int, collection_size: int | None
+    ) -> TopicBlock:
         """Lay the topics out."""
         width = int(r.retrieved.max(initial=0))
         grade = np.where(np.arange(width) < r.retrieved[:, None], UNKNOWN, _NONE)
@@ -207,9 +210,9 @@ class TopicBlock:
         known = r.grade >= 0
         judged = segment_sum(np.where(r.judged_grade >= 0, r.judged_count, 0), r.judged_offsets)
         pooled = segment_sum(np.where(r.judged_grade < 0, r.judged_count, 0), r.judged_offsets)
-        most = np.full(len(r), float(unfound))
-        if collection is not None:
-            rest = collection - r.retrieved - (judged - r.sum(known))
+        most = np.full(len(r), float(max_unretrieved))
+        if collection_size is not None:
+            rest = collection_size - r.retrieved - (judged - r.sum(known))
             most = np.where(rest <= MOST_UNFOUND, np.minimum(most, rest), most)
         return cls(r, grade, np.maximum(most, pooled - r.sum(~known)), top)
 
@@ -222,12 +225,12 @@ class TopicBlock:
     def _look(self, rel: int, cutoff: int | None) -> JudgmentStatus:
         grade = self.grade[:, :cutoff]
         unknown = grade == UNKNOWN
-        outside = (self.grade == UNKNOWN).sum(axis=1) - unknown.sum(axis=1) + self.unfound
+        outside = (self.grade == UNKNOWN).sum(axis=1) - unknown.sum(axis=1) + self.max_unretrieved
         if rel > self.top:  # no unknown document can be relevant
             unknown, outside = np.zeros_like(unknown), np.zeros(len(grade))
         return JudgmentStatus(grade >= rel, unknown, self.ranking.relevant(rel), outside)
 
-    def completed(self, found: BoolArray, unfound: FloatArray, top: int) -> JudgedRankings:
+    def completed(self, found: BoolArray, max_unretrieved: FloatArray, top: int) -> JudgedRankings:
         """The judgments with the grade ``top`` for the retrieved documents ``found`` and for so
         many unretrieved ones; ranks beyond the columns of ``found`` are left out.
 
@@ -237,7 +240,7 @@ class TopicBlock:
         listed = np.where(found, top, self.grade[:, : found.shape[1]])
         at = listed >= 0
         rank = np.nonzero(at)[1] + 1
-        more = found.sum(axis=1) + unfound
+        more = found.sum(axis=1) + max_unretrieved
         new = np.flatnonzero(more)
         topic = np.concatenate([np.repeat(np.arange(len(r)), np.diff(r.judged_offsets)), new])
         judged = np.concatenate([r.judged_grade, np.full(len(new), top)])
@@ -323,7 +326,7 @@ def find_bound_rule(measure: Measure, highest: int) -> BoundRule | None:
     """The rule of a measure of rankings with grades up to ``highest``, where there is one for its
     parameters."""
     definition = measure.definition
-    rule = _RULES.get(definition.name) if definition.on is JudgedRankings else None
+    rule = _RULES.get(definition.name) if definition.statistic is JudgedRankings else None
     if rule is None or measure.parameters.get("rel", 1) < 1:  # below, nothing is not relevant
         return None
     defaults = definition.parameters

@@ -425,7 +425,11 @@ def _match_trailing_number(
         return []
     found = find_candidates(match["name"], families)
     if match["joint"]:
-        return [(d, {**written, "at": match["number"]}) for d in found if d.at in d.parameters]
+        return [
+            (d, {**written, "at": match["number"]})
+            for d in found
+            if d.suffix_parameter in d.parameters
+        ]
     return [(d, {**written, "suffix": match["number"]}) for d in found if d.suffix]
 
 
@@ -547,7 +551,9 @@ def _number(text: str, number: str, definition: Definition, parameter: str) -> i
     try:
         return int(number) if re.fullmatch(r"\d+", number) else float(number)
     except ValueError:
-        as_in = format_request(definition.name, parameter, definition.at, definition.infix)
+        as_in = format_request(
+            definition.name, parameter, definition.suffix_parameter, definition.infix
+        )
         raise UnknownMeasureError(
             f"{text!r}: {number!r} is no number; expected one, as in {as_in}"
         ) from None
@@ -633,10 +639,12 @@ def spellings(definition: Definition, name: str | None = None) -> list[str]:
     out = []
     for spelled in definition.spellings if name is None else (name,):
         ways = [spelled] if not definition.required else []
-        if definition.at in definition.parameters:
+        if definition.suffix_parameter in definition.parameters:
             ways += [f"{spelled}=7"] if "@" in spelled else [f"{spelled}{j}7" for j in "@_."]
         if definition.suffix:
-            ways.append(f"{spelled}7" + ("@7" if definition.at in definition.required else ""))
+            ways.append(
+                f"{spelled}7" + ("@7" if definition.suffix_parameter in definition.required else "")
+            )
         if definition.infix:
             ways.append(re.sub("([-_])k([-_])", r"\g<1>7\g<2>", spelled))
         of = FAMILIES[definition.family].averages

@@ -111,7 +111,7 @@ def measures_of_overlap(p: float, ties: str, cutoffs: tuple[int, ...]) -> list[M
 
 
 def _resolve_ties(r: SharedRankings, ties: str) -> SharedRankings:
-    return r if ties == "average" else r.untied()
+    return r if ties == "average" else r.break_ties()
 
 
 @dataclass(frozen=True)

@@ -78,11 +78,11 @@ PARAMETERS: dict[str, ParameterDomain] = {
     "binning": ParameterDomain(choices=("equal-width", "equal-mass", "distinct")),
     "average": ParameterDomain(choices=("arithmetic", "geometric", "min", "max")),
     "bins": ParameterDomain(low=1, whole=True),
-    "collection": ParameterDomain(
+    "collection_size": ParameterDomain(
         low=0,
         whole=True,
         usual=1000,
-        about="the number of documents in the collection (collection=N, --collection N)",
+        about="the number of documents in the collection (collection_size=N, --collection-size N)",
     ),
     "cost_fn": ParameterDomain(low=0),
     "cost_fp": ParameterDomain(low=0),

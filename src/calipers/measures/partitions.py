@@ -146,7 +146,7 @@ def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> Fl
     of_class, of_cluster, shared = t.entropies
     chance = t.expected_information
     room = MEANS[average](of_class, of_cluster) - chance
-    several = (t.number[0] > 1) & (t.number[1] > 1)
+    several = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
     value = np.where(_identity_mask(t), 1.0, np.where(several, (shared - chance) / room, 0.0))
     return np.where(_all_by_chance(t, average), np.nan, _clip_trivial(t, value))
 
@@ -160,7 +160,7 @@ def _all_by_chance(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
     """Whether chance shares all there is to share, as where every point is alone."""
     of_class, of_cluster, _ = t.entropies
     most = MEANS[average](of_class, of_cluster)
-    several = (t.number[0] > 1) & (t.number[1] > 1)
+    several = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
     full = most - t.expected_information <= _HAIR * most
     return np.asarray(several & ~_identity_mask(t) & full)
 
@@ -223,5 +223,5 @@ def purity(t: ContingencyTable) -> FloatArray:
 def _clip_trivial(t: ContingencyTable, value: FloatArray) -> FloatArray:
     """1 where all points are of one class and in one cluster."""
     there = t.total > 0
-    one = (t.number[0] == 1) & (t.number[1] == 1)
+    one = (t.n_nonempty[0] == 1) & (t.n_nonempty[1] == 1)
     return np.where(there, np.where(one, 1.0, np.minimum(value, 1.0)), np.nan)

@@ -213,8 +213,8 @@ NO_MEASURES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(
             _ROC,
             _OF_TOPICS.format(
-                how="where topic_curves= names topics and collection= is given",
-                area="rank-ROC-AUC(collection=1000)",
+                how="where topic_curves= names topics and collection_size= is given",
+                area="rank-ROC-AUC(collection_size=1000)",
             ),
         ),
         **dict.fromkeys(
@@ -431,7 +431,7 @@ def _joint_names(
             found[f"{definition.name}={number}" if number else definition.name] = None
     if not found and number:
         for definition in (d for name in names for d in find_candidates(name, families)):
-            if definition.at == word.strip().lower():
+            if definition.suffix_parameter == word.strip().lower():
                 found[f"{definition.name}@{number}"] = None
     return list(found)
 

@@ -40,7 +40,7 @@ def true_class_probability(truth: FloatArray, probability: Probability) -> Float
     """The probability that each row's true class was given."""
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.where(truth > 0, probability, 1 - probability)
-    return ClassScoreRows.of(truth, probability).own
+    return ClassScoreRows.from_scores(truth, probability).own
 
 
 def log_losses(truth: FloatArray, probability: Probability, delta: float = 0.0) -> FloatArray:
@@ -61,7 +61,7 @@ def squared_errors(truth: FloatArray, probability: Probability) -> FloatArray:
     """
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.square(probability - truth)
-    rows = ClassScoreRows.of(truth, probability)
+    rows = ClassScoreRows.from_scores(truth, probability)
     return np.asarray(rows.other_squares + np.square(1 - rows.own))
 
 
@@ -73,7 +73,7 @@ def binary_cross_entropies(
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return -2 * np.log(right)
     out = np.log1p(-right) - np.log(right)
-    for column in ClassScoreRows.of(
+    for column in ClassScoreRows.from_scores(
         truth, probability
     ).table.T:  # one by one, to need little memory
         out -= np.log1p(-np.clip(column.astype(np.float64, copy=False), delta, 1 - delta))

@@ -27,7 +27,7 @@ _share = partial(
 
 def mean_over_levels(truth: FloatArray, said: QuantileRows) -> FloatArray:
     """The mean over the levels of their pinball losses."""
-    each = [pinball(truth, said.at(level), level) for level in said.levels]
+    each = [pinball(truth, said.quantile(level), level) for level in said.levels]
     return np.asarray(np.mean(each, axis=0))
 
 
@@ -36,24 +36,24 @@ def _quantile_crps(truth: FloatArray, said: QuantileRows) -> FloatArray:
 
 
 def _winkler(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
-    low, high = said.ends(coverage)
+    low, high = said.interval_limits(coverage)
     outside = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
     return np.asarray(high - low + 2 / (1 - coverage) * outside)
 
 
 def covered_rows(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
     """1 where the truth lies within the central interval, its ends included, else 0."""
-    low, high = said.ends(coverage)
+    low, high = said.interval_limits(coverage)
     return np.asarray((low <= truth) & (truth <= high), np.float64)
 
 
 def _width(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
-    low, high = said.ends(coverage)
+    low, high = said.interval_limits(coverage)
     return np.asarray(high - low)
 
 
 def _rows_below_quantile(truth: FloatArray, said: QuantileRows, level: float) -> FloatArray:
-    return np.asarray(truth <= said.at(level), np.float64)
+    return np.asarray(truth <= said.quantile(level), np.float64)
 
 
 @_score(

@@ -38,7 +38,7 @@ def _centered_categories(own: Ratings, scale: str) -> FloatArray | None:
     if scale == "nominal":
         return None
     x = own.middles if scale == "ordinal" else own.values
-    return np.asarray(x - (own.of_category @ x) / own.total)
+    return np.asarray(x - (own.category_weights @ x) / own.total)
 
 
 def _item_disagreement(own: Ratings, x: FloatArray | None) -> FloatArray:
@@ -46,20 +46,20 @@ def _item_disagreement(own: Ratings, x: FloatArray | None) -> FloatArray:
     m = own.times
     if x is None:
         return np.asarray((m**2 - own.squares) / (m - 1))
-    return np.asarray(2 * (m * own.by_item(x**2) - own.by_item(x) ** 2) / (m - 1))
+    return np.asarray(2 * (m * own.item_sums(x**2) - own.item_sums(x) ** 2) / (m - 1))
 
 
 def _expected_disagreement(own: Ratings, x: FloatArray | None) -> float:
     """Σ δ over all pairs of ratings of any items, times what both weigh."""
     if x is None:
-        return float(own.total**2 - np.square(own.of_category).sum())
-    return float(2 * own.total * (own.of_category @ x**2))
+        return float(own.total**2 - np.square(own.category_weights).sum())
+    return float(2 * own.total * (own.category_weights @ x**2))
 
 
 def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
     """1 − D_o/D_e, where chance does not draw one rating twice: of all pairs of ratings, which
     weigh W² in all, those of one with itself weigh Σw²."""
-    own = r.shared
+    own = r.shared_items
     x = _centered_categories(own, scale)
     lost = own.weight @ _item_disagreement(own, x)
     return np.asarray(1 - lost * _other_ratings_weight(own) / _expected_disagreement(own, x))
@@ -72,7 +72,7 @@ def _other_ratings_weight(own: Ratings) -> Any:
 
 def _item_derivatives(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
     """By how much each item moves that, by its weight."""
-    own, every = r.shared, whole.shared
+    own, every = r.shared_items, whole.shared_items
     x, m, n = _centered_categories(every, scale), own.times, every.total
     lost, total = (
         float(every.weight @ _item_disagreement(every, x)),
@@ -80,21 +80,21 @@ def _item_derivatives(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
     )
     moved = _item_disagreement(own, x)
     if x is None:
-        more = 2 * (n * m - own.by_item(every.of_category))
+        more = 2 * (n * m - own.item_sums(every.category_weights))
     else:
-        more = 2 * (m * (every.of_category @ x**2) + n * own.by_item(x**2))
+        more = 2 * (m * (every.category_weights @ x**2) + n * own.item_sums(x**2))
     if scale == "ordinal":  # whose ranks move with the ratings
         assert x is not None
 
         def shifted(slope: FloatArray) -> FloatArray:
             """What it makes of each item that its ratings move all middles above them by 1, and
             their own by a half."""
-            return own.by_item(slope[::-1].cumsum()[::-1] - slope / 2)
+            return own.item_sums(slope[::-1].cumsum()[::-1] - slope / 2)
 
         times = every.times
-        slope = every.by_category(times / (times - 1)) * x
-        slope = 4 * (slope - every.by_category(every.by_item(x) / (times - 1)))
-        moved, more = moved + shifted(slope), more + shifted(4 * n * every.of_category * x)
+        slope = every.category_sums(times / (times - 1)) * x
+        slope = 4 * (slope - every.category_sums(every.item_sums(x) / (times - 1)))
+        moved, more = moved + shifted(slope), more + shifted(4 * n * every.category_weights * x)
     # One more item like this one is one more that ratings are not compared with themselves.
     beside = m * (1 + (every.total_squares / n - own.unit) / n)
     others = _other_ratings_weight(every)
@@ -148,10 +148,10 @@ def _moves_by_item(
 ) -> FloatArray:
     """By how much each item that was rated moves that, by its weight."""
     of = _item_agreement(whole, chance_of)
-    agreeing, twice = r.agreeing[r.rated], float(whole.weight[whole.twice].sum())
+    agreeing, twice = r.agreeing[r.rated_mask], float(whole.weight[whole.twice].sum())
     apart = np.where(np.isnan(agreeing), 0.0, agreeing - of.agreed) / twice
-    own = (r.by_item(of.slope) / np.maximum(r.times, 1))[r.rated]
-    more = (own - of.slope @ whole.share_of_category) / float(whole.weight[whole.rated].sum())
+    own = (r.item_sums(of.slope) / np.maximum(r.times, 1))[r.rated_mask]
+    more = (own - of.slope @ whole.share_of_category) / float(whole.weight[whole.rated_mask].sum())
     return np.asarray(apart / (1 - of.chance) + (of.agreed - 1) / (1 - of.chance) ** 2 * more)
 
 
@@ -209,12 +209,15 @@ def percent(r: Ratings) -> FloatArray:
     correction for chance; each rating counts once.
     """
     return np.asarray(
-        1 - r.shared.weight @ _item_disagreement(r.shared, None) / np.float64(r.shared.total)
+        1
+        - r.shared_items.weight
+        @ _item_disagreement(r.shared_items, None)
+        / np.float64(r.shared_items.total)
     )
 
 
 def _moves_percent(r: Ratings, whole: Ratings) -> FloatArray:
-    own, every = r.shared, whole.shared
+    own, every = r.shared_items, whole.shared_items
     lost = float(every.weight @ _item_disagreement(every, None)) / every.total
     return np.asarray((lost * own.times - _item_disagreement(own, None)) / every.total)
 
@@ -231,7 +234,7 @@ _OF_RATED = (fleiss, gwet)
 
 def counted_items(measure: Measure, r: Ratings) -> npt.NDArray[np.bool_]:
     """Which items the value of a measure is made of."""
-    return r.rated if measure.definition.formula in _OF_RATED else r.twice
+    return r.rated_mask if measure.definition.formula in _OF_RATED else r.twice
 
 
 def weight_of_items(measure: Measure, r: Ratings) -> FloatArray:
@@ -247,7 +250,7 @@ def item_influence(measure: Measure, r: Ratings, whole: Ratings | None = None) -
     weight, times what they weigh in all: values whose mean is 0, so weighted. None of a measure
     that has no derivative here. ``whole`` is the statistic of all items, if not ``r``."""
     moves, every = _MOVES.get(measure.definition.formula), r if whole is None else whole
-    if moves is None or not len(every.shared):
+    if moves is None or not len(every.shared_items):
         return None
     weight = every.weight[counted_items(measure, every)]
     with np.errstate(divide="ignore", invalid="ignore"):  # where there is no value

@@ -69,7 +69,7 @@ def average_over_ties(
         if callable(expected):
             return np.asarray(expected(r.averages(), **parameters), np.float64)
     elif measure.monotone and _is_monotone(parameters):
-        ordered = r.rearranged(best_first=ties == "best")
+        ordered = r.reorder_ties(best_first=ties == "best")
         return np.asarray(formula(ordered, **parameters), np.float64)
     return _average_over_orders(measure, r, parameters, ties)
 

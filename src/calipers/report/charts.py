@@ -145,7 +145,7 @@ def evaluation_chart(evaluation: Evaluation, name: str, of: str | None) -> Chart
     """The chart of that name; ``of`` names the system, the measure, … where there are several."""
     if of is not None and of not in evaluation.systems:
         evaluation.named(of)  # one measure, if it means any
-    names, evaluation = evaluation.asked, use_display_names(evaluation)
+    names, evaluation = evaluation.requested_names, use_display_names(evaluation)
     kind = match_name("chart", name, evaluation_charts(evaluation))
     return _chart(kind, _figures(evaluation, kind), names.get(of or "", of))
 
@@ -170,7 +170,7 @@ def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart
     """The chart of that name."""
     made = _comparison_figures(use_display_names(comparison))
     kind = match_name("chart", name, dict.fromkeys(figure.kind for figure in made))
-    own = comparison.asked.get(of or "", of)
+    own = comparison.requested_names.get(of or "", of)
     return _chart(kind, [figure for figure in made if figure.kind == kind], own)
 
 

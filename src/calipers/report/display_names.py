@@ -36,7 +36,7 @@ def apply_display_names(show: Shown) -> Shown:
 def use_display_names(result: Result) -> Result:
     """The result with the names of measures that were asked for; in JSON, tidy rows and whatever
     is computed of it they are the canonical ones."""
-    names = result.asked
+    names = result.requested_names
     if not names:
         return result
     if isinstance(result, Comparison):
@@ -49,7 +49,7 @@ def use_display_names(result: Result) -> Result:
         per_unit=_units(result.per_unit, names),
         slices=_slices(result.slices, names),
         findings=tuple(_rename_finding(f, names) for f in result.findings),
-        asked={},
+        requested_names={},
     )
 
 
@@ -62,9 +62,9 @@ def _comparison(made: Comparison, names: Mapping[str, str]) -> Comparison:
         made,
         differences=tuple(_rename_measures(made.differences, names)),
         primary=made.primary and names.get(made.primary, made.primary),
-        overall=_LazyOmnibusTests(made.overall, names),
+        omnibus=_LazyOmnibusTests(made.omnibus, names),
         per_unit=_units(made.per_unit, names),
-        asked={},
+        requested_names={},
     )
 
 
@@ -93,13 +93,13 @@ def _rename_definition(definition: Definition, names: Mapping[str, str]) -> Defi
 
 def _rename_finding(found: Finding, names: Mapping[str, str]) -> Finding:
     """The finding, whose sentence calls a measure what its table calls it."""
-    sentence = found.sentence
+    sentence = found.message
     for own in (name for name in found.measures if name in names):
         sentence = re.sub(
             rf"(?<![\w-]){re.escape(own)}(?![\w-])", names[own].replace("\\", r"\\"), sentence
         )
     return replace(
-        found, sentence=sentence, measures=tuple(names.get(own, own) for own in found.measures)
+        found, message=sentence, measures=tuple(names.get(own, own) for own in found.measures)
     )
 
 
@@ -112,7 +112,7 @@ def _slices(slices: Slices | None, names: Mapping[str, str]) -> Slices | None:
 
     return replace(
         slices,
-        all=tuple(replace(s, estimate=one(s.estimate), to_rest=one(s.to_rest)) for s in slices.all),
+        all=tuple(replace(s, estimate=one(s.estimate), vs_rest=one(s.vs_rest)) for s in slices.all),
         differences=tuple(replace(s, difference=one(s.difference)) for s in slices.differences),
     )
 

@@ -228,7 +228,7 @@ def evaluation(
         yield from _labels(of.label_tables, look)
     parts = [
         () if of.slices is None else slices(of.slices, look, of),
-        () if of.cutoffs is None else threshold_document(of.cutoffs, look),
+        () if of.thresholds is None else threshold_document(of.thresholds, look),
     ]
     if look.medium is not Medium.NOTEBOOK:
         for part in parts if look.on_screen else reversed(parts):
@@ -283,7 +283,7 @@ def finding_item(
         table_rows.severity_prefix(found).strip(),
         mark_literal(table_rows.finding_text(found, alike)),
         found.severity,
-        escape_unprintable(found.rule),
+        escape_unprintable(found.criterion),
         f"{100 * found.level:.4g}%",
         table_rows.finding_numbers(found),
         [(shorten_name(measure), at.get(measure, "")) for measure in found.measures],
@@ -301,7 +301,7 @@ def _paper_tables(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
     yield WideTable(wide.from_evaluation(of, intervals=intervals))
     if of.costs is not None:
         made = wide.from_evaluation(of.costs, intervals=intervals)
-        told = (line for front in of.fronts for line in pareto_fronts.front_sentences(front))
+        told = (line for front in of.pareto_fronts for line in pareto_fronts.front_sentences(front))
         yield WideTable(replace(made, tests=(*made.tests, *told)))
 
 
@@ -382,7 +382,7 @@ def differences(of: Comparison, look: DisplayOptions, *, folded: bool = False) -
         yield from (Fold(f"The {len(of):,} differences", [table]), _BLANK) if many else [table]
     if text and (not folded or look.is_drawn):
         yield Lines([text], aside=True)
-    if of.overall and look.medium is not Medium.NOTEBOOK:
+    if of.omnibus and look.medium is not Medium.NOTEBOOK:
         yield from _omnibus_tables(of, look)
 
 
@@ -418,7 +418,7 @@ def _omnibus_tables(
     yield Heading(title, 3 if look.in_browser else 2)
     yield Table(drop_empty_columns(columns if groups else columns[:-1]), title=title)
     if look.in_browser:
-        several = _NOT_ADJUSTED if len(of.overall) > 1 else ""
+        several = _NOT_ADJUSTED if len(of.omnibus) > 1 else ""
         yield Lines([f"{_OF_ALL}{_ALIKE if groups else ''}{several}"], aside=True)
 
 
@@ -429,7 +429,7 @@ def _costs(of: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[
         yield WideTable(wide.from_evaluation(costs), wide.primary_measure(costs))
     else:
         yield replace(_estimates(costs, look), title="Costs")
-    for front in of.fronts:
+    for front in of.pareto_fronts:
         if look.on_screen:
             yield Heading(
                 f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}"
@@ -437,8 +437,8 @@ def _costs(of: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[
         else:
             yield Lines(pareto_fronts.front_sentences(front, name))
         yield Table(pareto_fronts.table(front), title="Pareto front")
-    if of.fronts:
-        yield Lines([pareto_fronts.front_caption(of.fronts)], aside=True)
+    if of.pareto_fronts:
+        yield Lines([pareto_fronts.front_caption(of.pareto_fronts)], aside=True)
     if costs.comparison and look.medium.has_sections:
         summary = f"The {len(costs.comparison):,} differences of costs"
         yield Fold(summary, [*differences(costs.comparison, look), _BLANK])
@@ -670,7 +670,7 @@ def comparison(
     if look.on_screen:
         if not is_of_rows:
             yield Table(drop_empty_columns(tables.difference_columns(of)))
-        if of.overall:
+        if of.omnibus:
             yield from _omnibus_tables(of, look, groups=not (is_of_rows and wide.is_of_many(of)))
         adjusted = "" if is_of_rows else adjustment_text(of)
         few = len(of) <= FEW_DIFFERENCES

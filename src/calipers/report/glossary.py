@@ -196,9 +196,9 @@ def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
         add("adjustment", comparison.adjustment, ADJUSTMENTS)
     there = {
         "non-inferiority, equivalence": any(d.margin_test for d in comparison),
-        "MDD (80% power)": any(d.detectable == d.detectable for d in comparison),
-        "effect": any(d.effect == d.effect for d in comparison),
+        "MDD (80% power)": any(d.min_detectable == d.min_detectable for d in comparison),
+        "effect": any(d.effect_size == d.effect_size for d in comparison),
     }
     used |= {name: of for name, of in COLUMNS.items() if there[name]}
-    used |= TOGETHER if comparison.overall else {}
+    used |= TOGETHER if comparison.omnibus else {}
     return [(name, *of) for name, of in used.items()]

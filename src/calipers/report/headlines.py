@@ -212,8 +212,8 @@ def estimate_verdict(estimate: Estimate, show: Show = shorten_name) -> str:
     units = numbers.format_count(e.n, e.unit)
     method = (show if len(e.method) <= LIMIT else method_text)(e.method)
     how = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
-    scores = f"; best constant prediction: {digits(e.default)}"
-    known = "" if math.isnan(e.default) else scores
+    scores = f"; best constant prediction: {digits(e.no_skill)}"
+    known = "" if math.isnan(e.no_skill) else scores
     return f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({how}){known}."
 
 
@@ -277,7 +277,7 @@ def estimate_sentence(estimate: Estimate) -> str:
     e = estimate
     digits = numbers.rounding_of_one(e.value, e.low, e.high)
     parts = [f"{shorten_name(e.system)}:"] if e.system else []
-    parts += [shorten_name(e.called), digits.triple(e.value, e.low, e.high)]
+    parts += [shorten_name(e.display_name), digits.triple(e.value, e.low, e.high)]
     if e.has_interval:
         # A caveat of the method ends with a comma.
         parts.append(

@@ -87,10 +87,10 @@ def _validation_sentences(of: ValidationCurve) -> Iterator[str]:
         f"The {word} validation {measure} is {value(best.validation.value)}, at {name} "
         f"{shorten_name(of.best)}."
     )
-    if of.chosen == of.best:
+    if of.one_se == of.best:
         yield "No simpler model is within one standard error of it."
     else:
-        simplest = shorten_name(of.chosen)
+        simplest = shorten_name(of.one_se)
         yield f"The simplest model within one standard error of it has {name} {simplest}."
     regions = (
         (UNDERFITS, "Underfitting"),
@@ -108,7 +108,7 @@ def _validation_sentences(of: ValidationCurve) -> Iterator[str]:
         at = numbers.rounding_of_one(tested.value, tested.low, tested.high)
         yield (
             f"On the test rows, which were not used for selection, {measure} at {name} "
-            f"{shorten_name(of.chosen)} is {at.triple(tested.value, tested.low, tested.high)}."
+            f"{shorten_name(of.one_se)} is {at.triple(tested.value, tested.low, tested.high)}."
         )
 
 
@@ -118,7 +118,7 @@ def is_once(of: ValidationCurve | LearningCurve) -> bool:
 
 
 def _learning_sentences(of: LearningCurve) -> Iterator[str]:
-    rows, measure, more = list(of), shorten_name(of.measure), of.more
+    rows, measure, more = list(of), shorten_name(of.measure), of.extrapolation
     first, last = rows[0], rows[-1]
     digits = _digits([first.validation, last.validation])
     yield (
@@ -258,7 +258,7 @@ def _best_difference_columns(of: ValidationCurve) -> list[Column]:
             )
         )
         said = [row.region, "best" * (row.value == of.best)]
-        said.append("one standard error" * (row.value == of.chosen != of.best))
+        said.append("one standard error" * (row.value == of.one_se != of.best))
         words.append(", ".join(filter(None, said)))
     return [Column("difference from the best", NUMBERS, cells), Column("remarks", WORDS, words)]
 
@@ -281,7 +281,7 @@ SELECTION_HEADING = "Model selection"
 
 def selection_sentence(of: Selection) -> str:
     """Return the headline: the apparent and the corrected value of the best candidate."""
-    shown, honest, optimism = of[of.best].shown, of.honest, of.optimism
+    shown, honest, optimism = of[of.best].apparent, of.corrected, of.optimism
     digits = numbers.rounding([(one.value, one.low, one.high) for one in (shown, honest)])
     apart = numbers.rounding_of_one(optimism.value, optimism.low, optimism.high)
     by = apart.triple(optimism.value, optimism.low, optimism.high)
@@ -296,8 +296,8 @@ def selection_notes(of: Selection) -> list[str]:
     """Return notes on the methods and on the input."""
     level = numbers.format_percent(of.level)
     ways = {
-        "apparent": of[of.best].shown.method,
-        "corrected": of.honest.method,
+        "apparent": of[of.best].apparent.method,
+        "corrected": of.corrected.method,
         "optimism": of.optimism.method,
     }
     told = "; ".join(f"{what}: {shorten_name(way)}" for what, way in ways.items() if way != "none")
@@ -307,7 +307,7 @@ def selection_notes(of: Selection) -> list[str]:
 def selection_columns(of: Selection) -> list[Column]:
     """Return the columns of a table with a row per candidate."""
     named = unique_labels([one.name for one in of])
-    estimates = [one.shown for one in of]
+    estimates = [one.apparent for one in of]
     digits = numbers.rounding([(e.value, e.low, e.high) for e in estimates])
     made = [
         Column("candidate", KEY, [named[one.name] for one in of]),
@@ -316,7 +316,7 @@ def selection_columns(of: Selection) -> list[Column]:
             NUMBERS,
             [digits.triple(e.value, e.low, e.high) for e in estimates],
         ),
-        Column("selected", NUMBERS, [f"{one.chosen:.0%}" for one in of]),
+        Column("selected", NUMBERS, [f"{one.selection_frequency:.0%}" for one in of]),
     ]
     return drop_empty_columns(made)
 

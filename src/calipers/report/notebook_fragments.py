@@ -56,7 +56,7 @@ def difference(d: Difference) -> str:
 
 def finding(f: Finding) -> str:
     """One finding, and why it is said."""
-    why = [f.rule, *(f"{name}: {value}" for name, value in finding_numbers(f))]
+    why = [f.criterion, *(f"{name}: {value}" for name, value in finding_numbers(f))]
     return compact_fragment(
         [(f.severity, f"{severity_prefix(f)}{finding_text(f, ())}")], more=(_WHY, why)
     )

@@ -26,7 +26,8 @@ MOST_SYSTEMS = 40
 _ABOUT = (
     "A score at or above the threshold is positive. Offered are the thresholds at the corners of "
     "the drawn curve, with exact counts, and the one in use; a table of thresholds has others, "
-    "and intervals of likelihood ratios (--cutoffs, cutoffs()). Intervals are of each threshold "
+    "and intervals of likelihood ratios (--threshold-table, cutoffs()). Intervals are of each "
+    "threshold "
     "by itself, as one that was fixed beforehand."
 )
 
@@ -62,7 +63,7 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
 #: Why there is nothing to move.
 _WEIGHED = (
     "With weighted rows, the threshold explorer requires a threshold (--threshold, threshold=); "
-    "a threshold table (--cutoffs, cutoffs()) does not."
+    "a threshold table (--threshold-table, cutoffs()) does not."
 )
 
 
@@ -76,7 +77,7 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
     # Of the points that are drawn: between two of them the curve is as good as straight.
     finite = [i for i, t in enumerate(roc.threshold.tolist()) if math.isfinite(t)]
     kept = _sample_thresholds(finite, roc)
-    cut = None if not math.isfinite(roc.cut) else float(roc.cut)
+    cut = None if not math.isfinite(roc.threshold_in_use) else float(roc.threshold_in_use)
     densities = [
         {
             "x": [_shorten_number(v) for v in c.x.tolist()],
@@ -86,8 +87,12 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
         if c.system == roc.system
     ]
     places = [(float(roc.threshold[i]), float(roc.y[i]), float(roc.x[i])) for i in kept]
-    if cut is not None and roc.mark is not None and cut not in [at for at, _, _ in places]:
-        fpr, tpr = roc.mark
+    if (
+        cut is not None
+        and roc.operating_point is not None
+        and cut not in [at for at, _, _ in places]
+    ):
+        fpr, tpr = roc.operating_point
         places.append((cut, float(tpr), float(fpr)))
         places.sort(key=lambda place: (-place[0], place[1], place[2]))
     return {
@@ -106,8 +111,8 @@ def _sample_thresholds(places: Sequence[int], roc: Curve) -> list[int]:
         return list(places)
     step = (len(places) - 1) / (MOST - 1)
     kept = {places[round(i * step)] for i in range(MOST)}
-    if math.isfinite(roc.cut):
-        kept.add(min(places, key=lambda i: abs(roc.threshold[i] - roc.cut)))
+    if math.isfinite(roc.threshold_in_use):
+        kept.add(min(places, key=lambda i: abs(roc.threshold[i] - roc.threshold_in_use)))
     return sorted(kept)
 
 

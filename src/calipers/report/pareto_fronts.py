@@ -26,7 +26,7 @@ NOT_SURE = " No system is significantly dominated in both quantities."
 def front_caption(fronts: Sequence[ParetoFront]) -> str:
     """What the words of the table mean."""
     rows = [row for front in fronts for row in front]
-    if any(row.surely for row in rows):
+    if any(row.significantly_dominated_by for row in rows):
         return SAID + SURELY.format(level=numbers.format_percent(round(1 - fronts[0].level, 12)))
     return SAID + (NOT_SURE if any(row.dominated_by for row in rows) else "")
 
@@ -41,7 +41,7 @@ def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_nam
     first = f"{axes}: {listed} {'is' if len(on) == 1 else 'are'} on the Pareto front."
     beaten = [row for row in front if row.dominated_by]
     if len(beaten) > MOST_SAID:
-        sure = sum(bool(row.surely) for row in beaten)
+        sure = sum(bool(row.significantly_dominated_by) for row in beaten)
         return [first, f"{len(beaten)} are dominated, {sure} of them significantly."]
     return [first, *(f"{name(row.system)} is {dominance_text(row, name)}." for row in beaten)]
 
@@ -54,11 +54,12 @@ def dominance_text(row: ParetoRow, name: Callable[[str], str] = shorten_name) ->
         return ""
     by = list(map(name, row.dominated_by))
     text = f"dominated by {join_words(by) if len(by) <= MOST_SAID else f'{len(by)} systems'}"
-    if not row.surely:
+    if not row.significantly_dominated_by:
         return text
-    if set(row.dominated_by) <= set(row.surely):
+    if set(row.dominated_by) <= set(row.significantly_dominated_by):
         return f"{text}, significantly"
-    return f"{text}, significantly by {join_words(list(map(name, row.surely[:MOST_SAID])))}"
+    shown = row.significantly_dominated_by[:MOST_SAID]
+    return f"{text}, significantly by {join_words(list(map(name, shown)))}"
 
 
 def row_texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:

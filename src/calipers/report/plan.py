@@ -17,46 +17,46 @@ def sentence(plan: Plan) -> str:
     level = numbers.format_percent(plan.level)
     half = _digits(plan.half_width)
     size = f"has a half-width of about {half}"
-    narrow = f"With {units}, the {level} interval of {name} {size} ({plan.of})."
-    if "half_width" in plan.wanted:
+    narrow = f"With {units}, the {level} interval of {name} {size} ({plan.half_width_of})."
+    if "half_width" in plan.targets:
         return narrow
     verb, power = "detected", f"{100 * plan.power:.1f}%"
-    if "margin" in plan.wanted:
-        kind = "equivalence within" if "equivalence" in plan.wanted else "non-inferiority by"
-        verb, what = "shown", f"{kind} {_digits(plan.wanted['margin'])} in {name}"
-    elif "reference" in plan.wanted:
-        what = f"a difference of {name} from {_digits(plan.wanted['reference'])}"
-    elif "difference" in plan.wanted:
-        what = f"a true difference of {_digits(plan.wanted['difference'])} in {name}"
-    elif math.isnan(plan.detectable):
+    if "margin" in plan.targets:
+        kind = "equivalence within" if "equivalence" in plan.targets else "non-inferiority by"
+        verb, what = "shown", f"{kind} {_digits(plan.targets['margin'])} in {name}"
+    elif "reference" in plan.targets:
+        what = f"a difference of {name} from {_digits(plan.targets['reference'])}"
+    elif "difference" in plan.targets:
+        what = f"a true difference of {_digits(plan.targets['difference'])} in {name}"
+    elif math.isnan(plan.min_detectable):
         return narrow
     else:
-        what = f"a true difference of {_digits(plan.detectable)} or more in {name}"
-        power = numbers.format_percent(plan.wanted["power"])
+        what = f"a true difference of {_digits(plan.min_detectable)} or more in {name}"
+        power = numbers.format_percent(plan.targets["power"])
     return f"With {units}, {what} is {verb} with {power} power ({plan.method})."
 
 
 def lines(plan: Plan) -> Iterator[str]:
     """The sentences."""
     yield sentence(plan)
-    if plan.assured is not None and {"half_width", "assurance"} <= set(plan.wanted):
+    if plan.n_assured is not None and {"half_width", "assurance"} <= set(plan.targets):
         yield (
             "This is the expected half-width. With "
-            f"{numbers.format_count(plan.assured, plan.unit)} it is "
-            f"{_digits(plan.wanted['half_width'])} or less with "
-            f"{numbers.format_percent(plan.wanted['assurance'])} probability."
+            f"{numbers.format_count(plan.n_assured, plan.unit)} it is "
+            f"{_digits(plan.targets['half_width'])} or less with "
+            f"{numbers.format_percent(plan.targets['assurance'])} probability."
         )
-    if plan.resampled:
+    if plan.simulated:
         parts = {
-            "half_width": f"a half-width of {_digits(plan.resampled.get('half_width', NAN))}",
-            "power": f"a power of {100 * plan.resampled.get('power', NAN):.1f}%",
+            "half_width": f"a half-width of {_digits(plan.simulated.get('half_width', NAN))}",
+            "power": f"a power of {100 * plan.simulated.get('power', NAN):.1f}%",
         }
-        found = " and ".join(parts[key] for key in parts if key in plan.resampled)
+        found = " and ".join(parts[key] for key in parts if key in plan.simulated)
         yield f"Resampling as many from the {plan.pilot:,} of the pilot gives {found}."
-    if plan.cautious is not None:
+    if plan.n_conservative is not None:
         yield (
             f"The pilot has only {numbers.format_count(plan.pilot or 0, plan.unit)}; "
-            f"{numbers.format_count(plan.cautious, plan.unit)} suffice with 80% confidence."
+            f"{numbers.format_count(plan.n_conservative, plan.unit)} suffice with 80% confidence."
         )
     if plan.assumed:
         # Assumptions are told as they were given: 0.9999 is not 1.
@@ -80,7 +80,7 @@ def columns(plan: Plan) -> list[Column]:
         "n": plan.unit,
         "half_width": f"{numbers.format_percent(plan.level)} half-width",
         "power": "power",
-        "detectable": f"MDD ({numbers.format_percent(plan.wanted.get('power', 0.8))} power)",
+        "detectable": f"MDD ({numbers.format_percent(plan.targets.get('power', 0.8))} power)",
     }
     shown = [n for n in names if any(not math.isnan(getattr(r, n)) for r in plan.table)]
     return [

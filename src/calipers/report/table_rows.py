@@ -95,8 +95,8 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
         judgments=judgment_bounds_text(e, digits),
         bounds=tolerance_text(e),
         method=method_text(e.method) if e.has_interval else "",
-        n=n_used(e.n, e.of),
-        default="" if math.isnan(e.default) else digits(e.default),
+        n=n_used(e.n, e.n_total),
+        default="" if math.isnan(e.no_skill) else digits(e.no_skill),
         optimism=optimism(e),
         pooled="" if math.isnan(e.pooled) else digits(e.pooled),
         remarks=remarks(e),
@@ -116,17 +116,17 @@ def judgment_bounds_text(e: Estimate, digits: numbers.Rounding) -> str:
     that may be wider than need be."""
     if e.unit == "rows":
         return ""
-    interval = digits.interval(e.possible_low, e.possible_high)
-    return f"within {interval}" if interval and e.possible != "exact" else interval
+    interval = digits.interval(e.lower_bound, e.upper_bound)
+    return f"within {interval}" if interval and e.bounds_kind != "exact" else interval
 
 
 def tolerance_text(e: Estimate) -> str:
     """Between which numbers the value of rows lies where it is not known to the last digit, to the
     digit in which they differ: ``[0.912345, 0.912346]``."""
-    if e.unit != "rows" or not e.possible:
+    if e.unit != "rows" or not e.bounds_kind:
         return ""
-    return numbers.rounding([(math.nan, e.possible_low, e.possible_high)]).interval(
-        e.possible_low, e.possible_high
+    return numbers.rounding([(math.nan, e.lower_bound, e.upper_bound)]).interval(
+        e.lower_bound, e.upper_bound
     )
 
 
@@ -144,8 +144,8 @@ def unit_label(evaluation: Evaluation) -> str:
 def remarks(result: Estimate | Difference) -> str:
     """Why units, the value or the interval are missing."""
     parts = [*map(escape_unprintable, undefined_reasons(result))]
-    if result.no_interval is not None and not result.has_interval:
-        why = NO_INTERVAL.get(result.no_interval, result.no_interval)
+    if result.interval_reason is not None and not result.has_interval:
+        why = NO_INTERVAL.get(result.interval_reason, result.interval_reason)
         parts.append(f"no interval: {shorten_name(why)}")
     if isinstance(result, Estimate):
         parts += _threshold_texts(result)
@@ -177,7 +177,7 @@ def difference_rows(comparison: Comparison) -> list[DifferenceRow]:
 
 def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -> DifferenceRow:
     """One difference, rounded so."""
-    found, known = outcome(d), not math.isnan(d.detectable)
+    found, known = outcome(d), not math.isnan(d.min_detectable)
     return DifferenceRow(
         difference=d,
         outcome=found,
@@ -187,15 +187,15 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
         interval=digits.interval(d.low, d.high),
         p=numbers.format_p_digits(d.p_adjusted),
         test="" if d.test == "none" else shorten_name(d.test),
-        effect="" if math.isnan(d.effect) else f"{d.effect:.2f}",
+        effect="" if math.isnan(d.effect_size) else f"{d.effect_size:.2f}",
         counts=_counts(d),
         # Which difference could have been found, where none was.
-        detectable=format_detectable(d.detectable)
+        detectable=format_detectable(d.min_detectable)
         if found is Outcome.NOT_TOLD_APART and known
         else "",
         margin="" if math.isnan(d.margin) else f"±{d.margin:g}",
-        not_inferior="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_not_inferior),
-        equivalent="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_equivalent),
+        not_inferior="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_noninferiority),
+        equivalent="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_equivalence),
         remarks=remarks(d),
     )
 
@@ -213,7 +213,7 @@ def overall_rows(comparison: Comparison) -> list[tuple[str, ...]]:
             "–" if math.isnan(o.omega_squared) else f"{o.omega_squared:.3f}",
             homogeneous_groups_text(o),
         )
-        for o in comparison.overall
+        for o in comparison.omnibus
     ]
 
 
@@ -270,7 +270,7 @@ def deduplicate_findings(findings: Sequence[Finding]) -> list[tuple[Finding, lis
 def finding_text(found: Finding, alike: Sequence[Finding]) -> str:
     """The sentence, and of whom the same is said."""
     if not alike:
-        return escape_unprintable(found.sentence)
+        return escape_unprintable(found.message)
     of = [
         " and ".join(map(shorten_name, other.systems))
         + (f" on '{shorten_name(other.output)}'" if other.output else "")
@@ -280,7 +280,7 @@ def finding_text(found: Finding, alike: Sequence[Finding]) -> str:
     between = "; " if len(alike[0].systems) > 1 else ", "
     more = f"{between}and {len(of) - MOST_LIKEWISE} more" if len(of) > MOST_LIKEWISE else ""
     return (
-        f"{escape_unprintable(found.sentence)} Likewise: {between.join(of[:MOST_LIKEWISE])}{more}."
+        f"{escape_unprintable(found.message)} Likewise: {between.join(of[:MOST_LIKEWISE])}{more}."
     )
 
 
@@ -291,7 +291,7 @@ MOST_LIKEWISE = 12
 def finding_numbers(found: Finding) -> list[tuple[str, str]]:
     """What a finding rests on, each number with the digits that its interval supports."""
     out = []
-    for name, value in found.numbers.items():
+    for name, value in found.values.items():
         low, high = found.intervals.get(name, (math.nan, math.nan))
         digits = numbers.rounding([(value, low, high)], keep_sign=True)
         out.append((escape_unprintable(name), digits.triple(value, low, high)))

@@ -348,7 +348,7 @@ def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
     for of_column in by_column.values():
         room, kept = share, set()
         first = next(iter(of_column))
-        tells = {m: any(outcome(s.to_rest).decided for s in of) for m, of in of_column.items()}
+        tells = {m: any(outcome(s.vs_rest).decided for s in of) for m, of in of_column.items()}
         by_rank = sorted(of_column, key=lambda m: (m != first, not tells[m]))
         for measure in by_rank:
             size = len(of_column[measure])
@@ -404,7 +404,7 @@ def _slice_group(rows: Sequence[SliceEstimate], systems: Mapping[str, str]) -> S
     slices = unique_labels(s.slice for s in rows)
     digits = numbers.rounding((s.estimate.value, s.estimate.low, s.estimate.high) for s in rows)
     apart = numbers.rounding(
-        ((s.to_rest.value, s.to_rest.low, s.to_rest.high) for s in rows), keep_sign=True
+        ((s.vs_rest.value, s.vs_rest.low, s.vs_rest.high) for s in rows), keep_sign=True
     )
     first = rows[0]
     return SliceGroup(
@@ -415,7 +415,7 @@ def _slice_group(rows: Sequence[SliceEstimate], systems: Mapping[str, str]) -> S
             SliceRow(
                 slices[s.slice],
                 estimate_row(s.estimate, digits, systems[s.estimate.system]),
-                difference_row(s.to_rest, apart),
+                difference_row(s.vs_rest, apart),
                 _slice_remarks(s),
             )
             for s in rows
@@ -426,9 +426,9 @@ def _slice_group(rows: Sequence[SliceEstimate], systems: Mapping[str, str]) -> S
 def _slice_remarks(s: SliceEstimate) -> str:
     own = remarks(s.estimate)
     # An undefined slice has said why; a slice that has no difference has to.
-    if s.estimate.undefined or s.to_rest.no_interval is None:
+    if s.estimate.undefined or s.vs_rest.interval_reason is None:
         return own
-    rest = f"difference: {remarks(s.to_rest)}"
+    rest = f"difference: {remarks(s.vs_rest)}"
     return f"{own}; {rest}" if own else rest
 
 
@@ -457,7 +457,7 @@ def cutoff_columns(made: ThresholdTables, own: ThresholdTable) -> list[Column]:
     """A row a threshold: how many rows are above it, and each measure with its interval."""
     sizes = numbers.sizes(own.above)
     out = [
-        Column("threshold", KEY, [f"{x:.6g}" for x in own.cutoffs.tolist()], VALUE),
+        Column("threshold", KEY, [f"{x:.6g}" for x in own.thresholds.tolist()], VALUE),
         Column("rows above", NUMBER, list(map(sizes, own.above.tolist()))),
     ]
     for name, values in own.values.items():
@@ -539,11 +539,11 @@ def _domain(estimates: Sequence[Estimate], definition: Definition | None) -> Dom
     One system is placed within all that the measure could be; several are spread over what they
     cover, so that they can be told from one another.
     """
-    seen = [x for e in estimates for x in (e.value, e.low, e.high, e.possible_low, e.possible_high)]
+    seen = [x for e in estimates for x in (e.value, e.low, e.high, e.lower_bound, e.upper_bound)]
     if len(estimates) == 1:
         if definition is not None and None not in definition.range:
             seen += [x for x in definition.range if x is not None]
-        seen.append(estimates[0].default)
+        seen.append(estimates[0].no_skill)
     finite = [x for x in seen if math.isfinite(x)]
     if not finite or min(finite) == max(finite):
         return None
@@ -565,7 +565,7 @@ def _whisker(e: Estimate, domain: Domain, systems: Sequence[str]) -> Whisker | N
         at=place(e.value),
         low=place(low),
         high=place(high),
-        default=place(e.default) if domain[0] <= e.default <= domain[1] else "",
-        possible=(place(e.possible_low), place(e.possible_high)) if e.possible else None,
+        default=place(e.no_skill) if domain[0] <= e.no_skill <= domain[1] else "",
+        possible=(place(e.lower_bound), place(e.upper_bound)) if e.bounds_kind else None,
         color=color(systems.index(e.system)),
     )

@@ -85,7 +85,7 @@ def adjusted_word(comparison: Comparison, measure: str) -> str:
     """Return the word before p-values of a measure; empty if they are not adjusted."""
     if comparison.adjustment == "none" or family_size(comparison, measure) < 2:
         return ""
-    return f"{_FDR} adjusted " if comparison.controls == _FDR else "adjusted "
+    return f"{_FDR} adjusted " if comparison.error_rate == _FDR else "adjusted "
 
 
 def family_size(comparison: Comparison, measure: str) -> int:
@@ -118,12 +118,12 @@ def sentence(
 def _undefined_sentence(d: Difference, show: Show) -> str:
     why = f" ({show(', '.join(d.undefined))})" if d.undefined else ""
     pair = f"{show(d.system)} and {show(d.baseline)}"
-    return f"On {show(d.called)} the difference between {pair} is undefined{why}."
+    return f"On {show(d.display_name)} the difference between {pair} is undefined{why}."
 
 
 def _untested_sentence(d: Difference, show: Show) -> str:
     pair = f"{show(d.system)} and {show(d.baseline)}"
-    return f"The difference between {pair} on {show(d.called)} is not tested: {_amount(d)}."
+    return f"The difference between {pair} on {show(d.display_name)} is not tested: {_amount(d)}."
 
 
 def _nonsignificant_sentence(d: Difference, adjusted: str, show: Show) -> str:
@@ -133,12 +133,13 @@ def _nonsignificant_sentence(d: Difference, adjusted: str, show: Show) -> str:
         if d.higher_is_better is not None:
             asked = "better" if (asked == "higher") == d.higher_is_better else "worse"
         return (
-            f"{first} is not significantly {asked} than {second} on {show(d.called)}: difference "
+            f"{first} is not significantly {asked} than {second} on {show(d.display_name)}: "
+            "difference "
             f"{_amount(d)}, {_p(d, adjusted)}."
         )
     text = (
         f"No significant difference between {show(d.system)} and {show(d.baseline)} on "
-        f"{show(d.called)}: {_amount(d)}, {_p(d, adjusted)}"
+        f"{show(d.display_name)}: {_amount(d)}, {_p(d, adjusted)}"
     )
     if not d.has_interval:
         return text + _detectable_sentence(d) + "."
@@ -152,9 +153,9 @@ def _nonsignificant_sentence(d: Difference, adjusted: str, show: Show) -> str:
 
 def _detectable_sentence(d: Difference) -> str:
     """The minimum detectable difference, if it is known."""
-    if math.isnan(d.detectable):
+    if math.isnan(d.min_detectable):
         return ""
-    return f"; minimum detectable difference {format_detectable(d.detectable)} (80% power)"
+    return f"; minimum detectable difference {format_detectable(d.min_detectable)} (80% power)"
 
 
 def format_detectable(difference: float) -> str:
@@ -170,7 +171,7 @@ def format_detectable(difference: float) -> str:
 
 def is_identical(d: Difference) -> bool:
     """Return whether the two do not differ on any unit."""
-    return d.value == 0 and d.n > 0 and (d.differing == 0 or d.no_interval == "nothing_differs")
+    return d.value == 0 and d.n > 0 and (d.differing == 0 or d.interval_reason == "nothing_differs")
 
 
 def rule_of_three(d: Difference) -> str:
@@ -209,18 +210,18 @@ def _moved_points(d: Difference) -> str:
 
 def _margin_sentence(d: Difference, adjusted: str, show: Show) -> str:
     """The result of a test of non-inferiority or equivalence, if a margin was given."""
-    if math.isnan(d.margin) or math.isnan(d.p_not_inferior):
+    if math.isnan(d.margin) or math.isnan(d.p_noninferiority):
         return ""
     if is_identical(d):
         return _identical_sentence(d, show)
     margin, small = f"{d.margin:g}", significance_level(d.level)
     first, second = show(d.system), show(d.baseline)
     kind = f"{adjusted}one-sided p"
-    if d.p_equivalent <= small:
-        p = numbers.format_p(d.p_equivalent, kind)
+    if d.p_equivalence <= small:
+        p = numbers.format_p(d.p_equivalence, kind)
         return f" The two are equivalent within a margin of {margin} ({p}).{rule_of_three(d)}"
-    p = numbers.format_p(d.p_not_inferior, kind)
-    shown = d.p_not_inferior <= small
+    p = numbers.format_p(d.p_noninferiority, kind)
+    shown = d.p_noninferiority <= small
     if d.higher_is_better is None:  # no direction is inferior
         text = f"A difference of -{margin} or less is{'' if shown else ' not'} excluded"
     else:
@@ -245,7 +246,7 @@ def _significant_sentence(d: Difference, found: Outcome, adjusted: str, show: Sh
     amount = f" by {_amount(d)}" if d.value > 0 else f": difference {_amount(d)}"
     facts = [_p(d, adjusted), show(d.test), numbers.format_count(d.n, d.unit)]
     return (
-        f"{show(d.system)} {words} {show(d.baseline)} on {show(d.called)}{amount} "
+        f"{show(d.system)} {words} {show(d.baseline)} on {show(d.display_name)}{amount} "
         f"({', '.join(facts)})."
     )
 
@@ -283,7 +284,7 @@ def p_heading(comparison: Comparison) -> str:
     p = "one-sided p" if sided else "p"
     if not is_adjusted(comparison):
         return p
-    rate = ", FDR" if comparison.controls == _FDR else ""
+    rate = ", FDR" if comparison.error_rate == _FDR else ""
     return f"{p} ({shorten_name(comparison.adjustment)}{rate})"
 
 
@@ -300,10 +301,10 @@ def adjustment_text(comparison: Comparison) -> str:
             f"({len(comparison):,}); some small p-values are expected by chance."
         )
     what = "p-values and intervals" if _has_simultaneous(comparison) else "p-values"
-    rate = shorten_name(comparison.controls)
+    rate = shorten_name(comparison.error_rate)
     how = f"{shorten_name(comparison.adjustment)}, which controls the {rate}"
     text = f"{what} are adjusted {_families(comparison, measures)} ({how})."
-    if comparison.controls == _FDR:
+    if comparison.error_rate == _FDR:
         rest = numbers.format_percent(significance_level(comparison.level))
         text += (
             f" Up to {rest} of the significant differences are expected to be false discoveries."
@@ -355,9 +356,9 @@ def homogeneous_groups_text(overall: OmnibusTest, show: Show = shorten_name) -> 
     """Return the homogeneous groups of systems by Nemenyi's test."""
     if math.isnan(overall.critical_difference):
         return ""
-    if not overall.groups:
+    if not overall.homogeneous_groups:
         return "all pairs differ significantly"
-    return "; ".join(", ".join(map(show, group)) for group in overall.groups)
+    return "; ".join(", ".join(map(show, group)) for group in overall.homogeneous_groups)
 
 
 #: Parameters of measures that make them defined, by the reason why they are undefined.

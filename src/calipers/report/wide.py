@@ -255,7 +255,7 @@ def _best(values: Iterable[float], higher: bool | None) -> float:
 
 def _constant(group: Sequence[Estimate], digits: numbers.Rounding) -> WideCell | None:
     """What one answer for all scores, where that is the same beside all systems."""
-    scores = {e.default for e in group if not math.isnan(e.default)}
+    scores = {e.no_skill for e in group if not math.isnan(e.no_skill)}
     return WideCell(digits(scores.pop())) if len(scores) == 1 else None
 
 
@@ -301,9 +301,9 @@ def _methods(evaluation: Evaluation) -> str:
 def _format_units(e: Estimate) -> str:
     """``over 50 topics``, ``over 48 of 50 topics``."""
     unit = shorten_name(e.unit)
-    if e.of in (0, e.n):
+    if e.n_total in (0, e.n):
         return f"over {numbers.format_count(e.n, unit)}"
-    return f"over {n_used(e.n, e.of)} {unit}"
+    return f"over {n_used(e.n, e.n_total)} {unit}"
 
 
 def _remarks(evaluation: Evaluation) -> list[str]:
@@ -536,7 +536,7 @@ def is_wide(result: Evaluation | Comparison, layout: str | None) -> bool:
         return layout == LAYOUTS[0]
     if isinstance(result, Comparison):
         return is_of_many(result)
-    if any(e.possible for e in result):
+    if any(e.bounds_kind for e in result):
         return False
     systems, measures = len(result.systems), len(result.measures)
     return systems > MANY_SYSTEMS or min(systems, measures) > 1

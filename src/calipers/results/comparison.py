@@ -54,7 +54,7 @@ class OmnibusTest(JsonSerializable):
     friedman_f: float = NAN
     friedman_p: float = NAN
     critical_difference: float = NAN
-    groups: tuple[tuple[str, ...], ...] = ()
+    homogeneous_groups: tuple[tuple[str, ...], ...] = ()
     anova_f: float = NAN
     anova_p: float = NAN
     omega_squared: float = NAN
@@ -69,7 +69,7 @@ class OmnibusTest(JsonSerializable):
                 yield name, f"expected one for each of {len(self.systems)} systems, found {have}"
         yield from no_probabilities(self, "friedman_p", "anova_p")
         yield from unknown_names(
-            {f"groups[{i}]": group for i, group in enumerate(self.groups)}, self.systems
+            {f"groups[{i}]": group for i, group in enumerate(self.homogeneous_groups)}, self.systems
         )
 
 
@@ -97,12 +97,12 @@ class Comparison(JsonSerializable, TidyResult):
     adjustment: str = "Holm"
     baseline: str | None = None
     primary: str | None = None
-    controls: str = "family-wise error rate"
-    overall: Sequence[OmnibusTest] = ()
+    error_rate: str = "family-wise error rate"
+    omnibus: Sequence[OmnibusTest] = ()
     notes: tuple[str, ...] = ()
     per_unit: PerUnit | None = field(default=None, repr=False, metadata=DETAILS)
     provenance: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    asked: Mapping[str, str] = field(default_factory=dict, repr=False, metadata=BRIEF)
+    requested_names: Mapping[str, str] = field(default_factory=dict, repr=False, metadata=BRIEF)
     # What the evaluation says of how its numbers were made, which names are read by.
     origin: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False, metadata=OWN)
 
@@ -132,19 +132,19 @@ class Comparison(JsonSerializable, TidyResult):
         own, pair = (key, None) if isinstance(key, str) else (key[-1], tuple(key[:-1]))
         measures = tuple(dict.fromkeys(d.measure for d in self))
         try:
-            name = find_measure(own, measures, self.provenance or self.origin, self.asked)
+            name = find_measure(own, measures, self.provenance or self.origin, self.requested_names)
         except InputError as error:
             raise KeyError(str(error)) from None
         found = [d for d in self if d.measure == name and pair in (None, (d.system, d.baseline))]
         if len(found) == 1:
-            return replace(found[0], asked=self.asked.get(found[0].measure, ""))
+            return replace(found[0], requested_name=self.requested_names.get(found[0].measure, ""))
         have = sorted({(d.system, d.baseline, d.measure) for d in self.differences})
         raise KeyError(f"{key!r} names {len(found)} differences; there are {have}")
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Systems that are compared with none."""
         named = {name for d in self.differences for name in (d.system, d.baseline)}
-        places = {f"overall[{i}].systems": one.systems for i, one in enumerate(self.overall)}
+        places = {f"overall[{i}].systems": one.systems for i, one in enumerate(self.omnibus)}
         if self.baseline is not None and self.differences:
             places["baseline"] = (self.baseline,)
         yield from unknown_names(places, named)

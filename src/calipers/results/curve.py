@@ -70,16 +70,16 @@ class Curve(JsonSerializable):
     method: str
     tolerance: float = 0.0
     chance: tuple[tuple[float, float], tuple[float, float]] | None = None
-    at: str = "threshold"
+    parameter: str = "threshold"
     series: str = ""
     shape: Annotated[str, Choices(("line", "step", "bars", "point"))] = "line"
     scale: Annotated[str, Choices(("linear", "deviate"))] = "linear"
-    wide_low: FloatArray = field(default_factory=_no_points)
-    wide_high: FloatArray = field(default_factory=_no_points)
-    wide_method: str = "none"
+    simultaneous_low: FloatArray = field(default_factory=_no_points)
+    simultaneous_high: FloatArray = field(default_factory=_no_points)
+    simultaneous_method: str = "none"
     references: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
-    cut: float = NAN
-    mark: tuple[float, float] | None = None
+    threshold_in_use: float = NAN
+    operating_point: tuple[float, float] | None = None
     areas: Mapping[str, float] = field(default_factory=dict)
     bottom: float = NAN
     classes: Count = 0
@@ -91,8 +91,8 @@ class Curve(JsonSerializable):
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Columns of different lengths, and lines that are not made of points."""
         lengths = {"y": "x", "low": "band_x", "high": "band_x"}
-        lengths |= {"threshold": "x"} if self.at else {}
-        if len(self.wide_low) or len(self.wide_high):
+        lengths |= {"threshold": "x"} if self.parameter else {}
+        if len(self.simultaneous_low) or len(self.simultaneous_high):
             lengths |= {"wide_low": "band_x", "wide_high": "band_x"}
         for name, like in lengths.items():
             have, expected = len(getattr(self, name)), len(getattr(self, like))
@@ -107,10 +107,10 @@ class Curve(JsonSerializable):
         """The points by column, in full precision."""
         names = {"output": self.output, "series": self.series}
         of = {what: [name] * len(self) for what, name in names.items() if name}
-        at = {self.at: self.threshold} if self.at else {}
+        at = {self.parameter: self.threshold} if self.parameter else {}
         points = {self.x_label: self.x, self.y_label: self.y}
         # A curve against the threshold has the threshold as its x.
-        extra = {} if self.at in map(str.lower, points) else at
+        extra = {} if self.parameter in map(str.lower, points) else at
         return {"system": [self.system] * len(self), **of, **points, **extra}
 
     def to_frame(self) -> pd.DataFrame:

@@ -24,18 +24,18 @@ class DecisionRegions(JsonSerializable):
 
     rule_in: float
     rule_out: float
-    ruling_in: Evaluation | None
-    ruling_out: Evaluation | None
-    shares: Mapping[str, float] = field(default_factory=dict)
+    rule_in_evaluation: Evaluation | None
+    rule_out_evaluation: Evaluation | None
+    proportions: Mapping[str, float] = field(default_factory=dict)
     positives: Mapping[str, float] = field(default_factory=dict)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Other regions than there are, or not the same ones."""
-        for name in self.shares:
+        for name in self.proportions:
             if name not in _REGIONS:
                 yield f"shares.{name}", f"expected one of {', '.join(_REGIONS)}"
-        if self.positives.keys() != self.shares.keys():
-            yield "positives", f"expected the regions of shares: {', '.join(self.shares)}"
+        if self.positives.keys() != self.proportions.keys():
+            yield "positives", f"expected the regions of shares: {', '.join(self.proportions)}"
 
     def __str__(self) -> str:
         where = {
@@ -46,7 +46,7 @@ class DecisionRegions(JsonSerializable):
         return "\n".join(
             f"{name:>4}: {where[name]}, {share:.1%} of the rows, {self.positives[name]:.1%} of "
             "them positive"
-            for name, share in self.shares.items()
+            for name, share in self.proportions.items()
             if share > 0
         )
 

@@ -76,16 +76,16 @@ class Estimate(JsonSerializable):
     level: Level = 0.95
     method: str = "none"
     n: Count = 0
-    of: Count = 0
+    n_total: Count = 0
     unit: str = "rows"
     undefined: Mapping[str, Count] = field(default_factory=dict)
-    no_interval: str | None = None
+    interval_reason: str | None = None
     standard_error: float = NAN
-    default: float = NAN
+    no_skill: float = NAN
     system: str = field(default="", metadata=BRIEF)
-    possible_low: float = field(default=NAN, metadata=BRIEF)
-    possible_high: float = field(default=NAN, metadata=BRIEF)
-    possible: Annotated[str, Choices(("exact", "bound"))] | None = field(
+    lower_bound: float = field(default=NAN, metadata=BRIEF)
+    upper_bound: float = field(default=NAN, metadata=BRIEF)
+    bounds_kind: Annotated[str, Choices(("exact", "bound"))] | None = field(
         default=None, metadata=BRIEF
     )
     threshold: float = field(default=NAN, metadata=BRIEF)
@@ -94,12 +94,12 @@ class Estimate(JsonSerializable):
     optimism_high: float = field(default=NAN, metadata=BRIEF)
     pooled: float = field(default=NAN, metadata=BRIEF)
     # The name that the measure was asked for by, where that is another one.
-    asked: str = field(default="", repr=False, compare=False, metadata=OWN)
+    requested_name: str = field(default="", repr=False, compare=False, metadata=OWN)
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """What people are to see the measure called."""
-        return self.asked or self.measure
+        return self.requested_name or self.measure
 
     @property
     def optimism(self) -> float:
@@ -158,7 +158,7 @@ class Difference(JsonSerializable):
     test: str = "none"
     alternative: str = "two-sided"
     p_adjusted: float = NAN
-    effect: float = NAN
+    effect_size: float = NAN
     wins: Count | None = None
     ties: Count | None = None
     losses: Count | None = None
@@ -166,21 +166,21 @@ class Difference(JsonSerializable):
     n: Count = 0
     unit: str = "rows"
     undefined: Mapping[str, Count] = field(default_factory=dict)
-    no_interval: str | None = None
+    interval_reason: str | None = None
     higher_is_better: bool | None = None
     standard_error: float = NAN
-    detectable: float = NAN
+    min_detectable: float = NAN
     margin: float = NAN
-    p_not_inferior: float = NAN
-    p_equivalent: float = NAN
+    p_noninferiority: float = NAN
+    p_equivalence: float = NAN
     margin_test: str | None = None
     # As of an estimate.
-    asked: str = field(default="", repr=False, compare=False, metadata=OWN)
+    requested_name: str = field(default="", repr=False, compare=False, metadata=OWN)
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """What people are to see the measure called."""
-        return self.asked or self.measure
+        return self.requested_name or self.measure
 
     @property
     def has_interval(self) -> bool:

@@ -125,14 +125,14 @@ class Evaluation(JsonSerializable, TidyResult):
     label_tables: Sequence[LabelTable] = field(default=(), metadata=DETAILS)
     notes: tuple[str, ...] = ()
     slices: Slices | None = None
-    cutoffs: ThresholdTables | None = field(default=None, metadata=BRIEF)
+    thresholds: ThresholdTables | None = field(default=None, metadata=BRIEF)
     findings: tuple[Finding, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    kept: StoredPredictions | None = field(default=None, metadata=BRIEF)
-    asked: Mapping[str, str] = field(default_factory=dict, metadata=BRIEF)
+    predictions: StoredPredictions | None = field(default=None, metadata=BRIEF)
+    requested_names: Mapping[str, str] = field(default_factory=dict, metadata=BRIEF)
     costs: Evaluation | None = field(default=None, metadata=BRIEF)
-    fronts: tuple[ParetoFront, ...] = field(default=(), metadata=BRIEF)
-    thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
+    pareto_fronts: tuple[ParetoFront, ...] = field(default=(), metadata=BRIEF)
+    tuned_thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
     # The statistics that the numbers came from; only calipers.evaluate looks inside.
     sources: Any = field(default=None, repr=False, metadata=OWN)
 
@@ -144,9 +144,12 @@ class Evaluation(JsonSerializable, TidyResult):
         if self.slices is not None and self.slices.origin != self.provenance:
             object.__setattr__(self, "slices", replace(self.slices, origin=self.provenance))
         compared = self.comparison
-        asked = (compared.asked if compared is not None else None) or self.asked
-        if compared is not None and (compared.asked, compared.origin) != (asked, self.provenance):
-            found = replace(compared, asked=asked, origin=self.provenance)
+        asked = (compared.requested_names if compared is not None else None) or self.requested_names
+        if compared is not None and (compared.requested_names, compared.origin) != (
+            asked,
+            self.provenance,
+        ):
+            found = replace(compared, requested_names=asked, origin=self.provenance)
             object.__setattr__(self, "comparison", found)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
@@ -170,7 +173,7 @@ class Evaluation(JsonSerializable, TidyResult):
             systems["per_unit.values"] = tuple(self.per_unit.values)
         if self.costs is not None:
             systems["costs.systems"] = self.costs.systems
-        for i, front in enumerate(self.fronts):
+        for i, front in enumerate(self.pareto_fronts):
             systems[f"fronts[{i}].rows"] = tuple(row.system for row in front)
             measures[f"fronts[{i}].measure"] = (front.measure,)
         yield from unknown_names(systems, self.systems)
@@ -226,8 +229,8 @@ class Evaluation(JsonSerializable, TidyResult):
         """The estimate of the measure that has this very name, whatever else it may mean."""
         for estimate in self.estimates:
             if (estimate.system, estimate.measure) == (system, measure):
-                called = self.asked.get(estimate.measure)
-                return replace(estimate, asked=called) if called else estimate
+                called = self.requested_names.get(estimate.measure)
+                return replace(estimate, requested_name=called) if called else estimate
         raise KeyError(
             f"{(system, measure)!r} is not here; systems: {', '.join(self.systems)}; "
             f"measures: {', '.join((*self.measures, *(self.costs.measures if self.costs else ())))}"
@@ -245,7 +248,7 @@ class Evaluation(JsonSerializable, TidyResult):
         from calipers.results.name_lookup import find_measure
 
         provenance = {"task": self.task, **self.provenance}
-        return find_measure(name, self.measures, provenance, self.asked) or name
+        return find_measure(name, self.measures, provenance, self.requested_names) or name
 
     @property
     def confusion(self) -> ConfusionBase | ConfusionMatrices:
@@ -343,9 +346,9 @@ class Evaluation(JsonSerializable, TidyResult):
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
-        possible = _POSSIBLE if any(e.possible for e in self) else ()
+        possible = _POSSIBLE if any(e.bounds_kind for e in self) else ()
         known = (n for n in _SOME if not all(math.isnan(getattr(e, n)) for e in self))
-        asked = ("asked",) if self.asked else ()
+        asked = ("asked",) if self.requested_names else ()
         return column_types((*_COLUMNS, *possible, *known, *asked))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -354,7 +357,7 @@ class Evaluation(JsonSerializable, TidyResult):
         return [
             {name: getattr(e, name) for name in names}
             | {"undefined": format_reasons(e.undefined)}
-            | ({"asked": self.asked.get(e.measure, "")} if self.asked else {})
+            | ({"asked": self.requested_names.get(e.measure, "")} if self.requested_names else {})
             for e in (*self.estimates, *(self.costs or ()))
         ]
 

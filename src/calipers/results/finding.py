@@ -40,19 +40,19 @@ class Finding(JsonSerializable):
     """
 
     kind: str
-    sentence: str
-    rule: str
+    message: str
+    criterion: str
     severity: Annotated[str, Choices(SEVERITIES)] = "information"
     systems: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
-    numbers: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     level: Level = 0.95
     output: str = field(default="", metadata=BRIEF)
     about: str = field(default="", metadata=BRIEF)
 
     def __str__(self) -> str:
-        return self.sentence
+        return self.message
 
     __repr__ = __str__
 

@@ -141,14 +141,14 @@ class ValidationCurve(LearningResult):
     measure: str
     rows_by_value: tuple[ValidationCurveRow, ...] = field(metadata={"as": "rows"})
     best: str
-    chosen: str
+    one_se: str
     level: Level
     higher_is_better: bool
     splits: str
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     test: Estimate | None = field(default=None, metadata=BRIEF)
-    thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
+    tuned_thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
 
     def __iter__(self) -> Iterator[ValidationCurveRow]:
         return iter(self.rows_by_value)
@@ -159,7 +159,7 @@ class ValidationCurve(LearningResult):
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Values that stand twice, and a best or a chosen one that is not there."""
         yield from _check_values(
-            [row.value for row in self], {"best": self.best, "chosen": self.chosen}
+            [row.value for row in self], {"best": self.best, "chosen": self.one_se}
         )
 
     def kinds(self) -> dict[str, str]:
@@ -225,13 +225,13 @@ class LearningCurve(LearningResult):
 
     measure: str
     rows_by_size: tuple[LearningCurveRow, ...] = field(metadata={"as": "rows"})
-    more: LearningCurveExtrapolation
+    extrapolation: LearningCurveExtrapolation
     level: Level
     higher_is_better: bool
     splits: str
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
+    tuned_thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
 
     def __iter__(self) -> Iterator[LearningCurveRow]:
         return iter(self.rows_by_size)
@@ -360,8 +360,8 @@ class Candidate(JsonSerializable):
     """One that could be chosen: its ``shown`` value, and the share of choices that fell on it."""
 
     name: str
-    shown: Estimate
-    chosen: Share
+    apparent: Estimate
+    selection_frequency: Share
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -379,13 +379,13 @@ class Selection(JsonSerializable, TidyResult):
     measure: str
     candidates: tuple[Candidate, ...]
     best: str
-    honest: Estimate
+    corrected: Estimate
     optimism: Estimate
     level: Level
     higher_is_better: bool
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
+    tuned_thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
 
     @property
     def sentence(self) -> str:
@@ -431,10 +431,10 @@ class Selection(JsonSerializable, TidyResult):
         return [
             {
                 "candidate": one.name,
-                "value": one.shown.value,
-                "low": one.shown.low,
-                "high": one.shown.high,
-                "chosen": one.chosen,
+                "value": one.apparent.value,
+                "low": one.apparent.low,
+                "high": one.apparent.high,
+                "chosen": one.selection_frequency,
             }
             for one in self.candidates
         ]

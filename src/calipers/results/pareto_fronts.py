@@ -35,7 +35,7 @@ class ParetoRow(JsonSerializable):
     cost_high: float
     on_front: bool
     dominated_by: tuple[str, ...] = ()
-    surely: tuple[str, ...] = ()
+    significantly_dominated_by: tuple[str, ...] = ()
 
 
 _NUMBERS = ("quality", "quality_low", "quality_high", "cost", "cost_low", "cost_high")
@@ -111,7 +111,7 @@ class ParetoFront(JsonSerializable, TidyResult):
                 **{name: getattr(row, name) for name in _NUMBERS},
                 "front": int(row.on_front),
                 "dominated_by": "; ".join(row.dominated_by),
-                "surely": "; ".join(row.surely),
+                "surely": "; ".join(row.significantly_dominated_by),
             }
             for row in self.all
         ]

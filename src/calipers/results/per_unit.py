@@ -54,7 +54,7 @@ class PerUnit(JsonSerializable, TidyResult):
     unit: str
     ids: tuple[str, ...]
     values: Mapping[str, Mapping[str, FloatArray]]
-    possible: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]] = field(
+    bounds: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]] = field(
         default_factory=dict, metadata=BRIEF
     )
     undefined: Mapping[str, Mapping[str, Mapping[str, Sequence[Count]]]] = field(
@@ -72,14 +72,14 @@ class PerUnit(JsonSerializable, TidyResult):
             values += _interleave_units(of.values())
             why = [self._reasons(system, measure) for measure in of]
             undefined += [of.get(place, "") for place in range(len(self.ids)) for of in why]
-        if self.possible:
+        if self.bounds:
             nothing = np.full((2, len(self.ids)), NAN)
             for end, name in enumerate(("possible_low", "possible_high")):
                 out[name] = [
                     value
                     for system, of in self.values.items()
                     for value in _interleave_units(
-                        self.possible[system].get(measure, nothing)[end] for measure in of
+                        self.bounds[system].get(measure, nothing)[end] for measure in of
                     )
                 ]
         return out
@@ -101,7 +101,7 @@ class PerUnit(JsonSerializable, TidyResult):
         """The columns of the table, and what each holds."""
         unit = self.unit.removesuffix("s")
         kinds = {"system": TEXT, unit: TEXT, "measure": TEXT, "value": NUMBER, "undefined": TEXT}
-        return kinds | (dict.fromkeys(_POSSIBLE, NUMBER) if self.possible else {})
+        return kinds | (dict.fromkeys(_POSSIBLE, NUMBER) if self.bounds else {})
 
     def columns_of_rows(self) -> dict[str, list[Any]]:
         """The table by column."""
@@ -172,20 +172,20 @@ class PerUnit(JsonSerializable, TidyResult):
             for measure, column in of.items()
         } | {
             f"possible.{system}.{measure}[{end}]": column
-            for system, ends in self.possible.items()
+            for system, ends in self.bounds.items()
             for measure, both in ends.items()
             for end, column in enumerate(both)
         }
         for name, column in columns.items():
             if len(column) != size:
                 yield name, f"expected {size} numbers, one for each of ids, found {len(column)}"
-        for name, of_all in (("possible", self.possible), ("undefined", self.undefined)):
+        for name, of_all in (("possible", self.bounds), ("undefined", self.undefined)):
             for system, of_system in of_all.items():
                 for measure in of_system:
                     if measure not in self.values.get(system, {}):
                         yield f"{name}.{system}.{measure}", "there is no such column in values"
-        for system in self.values if self.possible else ():
-            if system not in self.possible:
+        for system in self.values if self.bounds else ():
+            if system not in self.bounds:
                 yield f"possible.{system}", "is missing"
         for system, reasons in self.undefined.items():
             for measure, places in reasons.items():
@@ -205,8 +205,8 @@ class PerUnitRow:
     measure: str
     value: float
     undefined: str = ""
-    possible_low: float = NAN
-    possible_high: float = NAN
+    lower_bound: float = NAN
+    upper_bound: float = NAN
 
     @property
     def reasons(self) -> list[str]:

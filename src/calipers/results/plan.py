@@ -18,7 +18,7 @@ class PlanRow(JsonSerializable):
     n: Count
     half_width: float = NAN
     power: float = NAN
-    detectable: float = NAN
+    min_detectable: float = NAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,20 @@ class Plan(JsonSerializable, TidyResult):
     measure: str
     n: Count
     unit: str
-    wanted: Mapping[str, float]
+    targets: Mapping[str, float]
     half_width: float
     power: float
-    detectable: float
+    min_detectable: float
     level: Level
     level_each: Level
-    of: str
+    half_width_of: str
     method: str
     assumed: Mapping[str, float] = field(default_factory=dict)
     table: tuple[PlanRow, ...] = ()
-    assured: Count | None = None
+    n_assured: Count | None = None
     pilot: Count | None = None
-    cautious: Count | None = None
-    resampled: Mapping[str, float] = field(default_factory=dict)
+    n_conservative: Count | None = None
+    simulated: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property

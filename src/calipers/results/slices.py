@@ -26,14 +26,14 @@ class SliceEstimate(JsonSerializable):
     column: str
     slice: str
     estimate: Estimate
-    to_rest: Difference
+    vs_rest: Difference
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """A difference of another system or measure than the estimate."""
         for name in ("system", "measure"):
-            own, expected = getattr(self.to_rest, name), getattr(self.estimate, name)
+            own, expected = getattr(self.vs_rest, name), getattr(self.estimate, name)
             if own != expected:
-                yield f"to_rest.{name}", f"expected {expected!r}, as in estimate, found {own!r}"
+                yield f"vs_rest.{name}", f"expected {expected!r}, as in estimate, found {own!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ _COLUMNS: Mapping[str, Callable[[SliceEstimate], Any]] = {
     **{name: attrgetter(name) for name in ("column", "slice")},
     **{name: attrgetter(f"estimate.{name}") for name in _OF_ESTIMATE},
     "undefined": lambda s: format_reasons(s.estimate.undefined),
-    "rest": attrgetter("to_rest.n"),
-    "difference": attrgetter("to_rest.value"),
-    **{f"difference_{name}": attrgetter(f"to_rest.{name}") for name in ("low", "high", "method")},
-    **{name: attrgetter(f"to_rest.{name}") for name in ("p", "p_adjusted", "test")},
+    "rest": attrgetter("vs_rest.n"),
+    "difference": attrgetter("vs_rest.value"),
+    **{f"difference_{name}": attrgetter(f"vs_rest.{name}") for name in ("low", "high", "method")},
+    **{name: attrgetter(f"vs_rest.{name}") for name in ("p", "p_adjusted", "test")},
 }
 
 

@@ -30,7 +30,7 @@ class ThresholdTable(JsonSerializable):
     """
 
     system: str
-    cutoffs: FloatArray
+    thresholds: FloatArray
     counts: Mapping[str, FloatArray]
     values: Mapping[str, FloatArray]
     low: Mapping[str, FloatArray]
@@ -46,8 +46,8 @@ class ThresholdTable(JsonSerializable):
         """Not one number for each threshold, or measures without limits."""
         for of in ("counts", "values", "low", "high"):
             for name, column in getattr(self, of).items():
-                if len(column) != len(self.cutoffs):
-                    expected = f"expected {len(self.cutoffs)} numbers"
+                if len(column) != len(self.thresholds):
+                    expected = f"expected {len(self.thresholds)} numbers"
                     yield f"{of}.{name}", f"{expected}, found {len(column)}"
         yield from unknown_names({"counts": _CELLS}, self.counts, "cell")
         for end in ("low", "high"):
@@ -65,14 +65,15 @@ class ThresholdTables(JsonSerializable, TidyResult):
     Examples
     --------
     >>> import calipers as cal
-    >>> made = cal.cutoffs([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], at=[0.35], measures=["sensitivity"])
+    >>> truth, score = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+    >>> made = cal.threshold_table(truth, score, at=[0.35], measures=["sensitivity"])
     >>> made.rows()[0]["sensitivity"], made.rows()[0]["above"]
     (1.0, 3.0)
     """
 
     tables: tuple[ThresholdTable, ...]
     level: Level = 0.95
-    asked: Mapping[str, str] = field(default_factory=dict, metadata=BRIEF)
+    requested_names: Mapping[str, str] = field(default_factory=dict, metadata=BRIEF)
     notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[ThresholdTable]:
@@ -100,7 +101,7 @@ class ThresholdTables(JsonSerializable, TidyResult):
 
     def name_of(self, measure: str) -> str:
         """What people are to see a measure called."""
-        return self.asked.get(measure, measure)
+        return self.requested_names.get(measure, measure)
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
@@ -113,7 +114,7 @@ class ThresholdTables(JsonSerializable, TidyResult):
         return [row for table in self.tables for row in self._rows_of(table)]
 
     def _rows_of(self, table: ThresholdTable) -> list[dict[str, Any]]:
-        columns: dict[str, FloatArray] = {"cutoff": table.cutoffs, "above": table.above}
+        columns: dict[str, FloatArray] = {"cutoff": table.thresholds, "above": table.above}
         columns |= {name: table.counts[name] for name in _CELLS}
         for name, values in table.values.items():
             shown = self.name_of(name)
@@ -121,7 +122,7 @@ class ThresholdTables(JsonSerializable, TidyResult):
             columns[f"{shown} high"] = table.high[name]
         return [
             {"system": table.system, **{name: float(of[i]) for name, of in columns.items()}}
-            for i in range(len(table.cutoffs))
+            for i in range(len(table.thresholds))
         ]
 
     def to_markdown(self) -> str:

@@ -71,16 +71,16 @@ class Statistic:
         """The statistic of both batches together."""
         raise NotImplementedError
 
-    def settled(self) -> Statistic:
+    def finalize(self) -> Statistic:
         """What it stands for, where it only gathers."""
         return self
 
-    def in_units(self, weight: float) -> Statistic:
+    def with_unit_weights(self, weight: float) -> Statistic:
         """The same of rows that weigh 1, where each weighs as much as this; what holds no weights
         is that already."""
         return self
 
-    def _added(self, other: Self, *names: str) -> Self:
+    def _add_parts(self, other: Self, *names: str) -> Self:
         """With these of its parts added up."""
         changed: Any = {name: getattr(self, name) + getattr(other, name) for name in names}
         made: Self = replace(self, **changed)  # type: ignore[type-var]

@@ -42,13 +42,13 @@ class ProbabilityLevels:
     squares: FloatArray
 
     @classmethod
-    def of(cls, table: ScoreTable, place: tuple[int, ...] = ()) -> Self:
+    def from_table(cls, table: ScoreTable, place: tuple[int, ...] = ()) -> Self:
         """The levels of a table of probabilities, of one place of its leading axes where it has
         any; the same each time, so that what several measures need is fitted once."""
-        return cached(table, ("levels", place), lambda: cls._of(table, place))
+        return cached(table, ("levels", place), lambda: cls._from_table(table, place))
 
     @classmethod
-    def _of(cls, table: ScoreTable, place: tuple[int, ...]) -> Self:
+    def _from_table(cls, table: ScoreTable, place: tuple[int, ...]) -> Self:
         # The scores of tables that were put together are the means of each.
         scores = table.scores if table.scores.ndim == 1 else table.scores[place]
         positive = table.positive[place][::-1]
@@ -57,7 +57,7 @@ class ProbabilityLevels:
         if some.all():  # a view of each will do
             some = slice(None)
         squares = total
-        if table.weighted:
+        if table.has_weights:
             squares = (table.positive_squares[place] + table.negative_squares[place])[::-1]
         return cls(scores[::-1][some], positive[some], total[some], squares[some])
 
@@ -85,24 +85,24 @@ class ProbabilityLevels:
         return float(self.positive.sum()) / self.weight
 
     @property
-    def one_class(self) -> bool:
+    def has_one_class(self) -> bool:
         """Whether all rows are of one class."""
         return not 0 < float(self.positive.sum()) < self.weight
 
-    def gathered(self, first: IntArray) -> Self:
+    def merge_levels(self, first: IntArray) -> Self:
         """Runs of levels, beginning at ``first``, each with its mean probability."""
         total = np.add.reduceat(self.total, first)
         probability = np.add.reduceat(self.total * self.probability, first) / total
         positive, squares = (np.add.reduceat(of, first) for of in (self.positive, self.squares))
         return type(self)(probability, positive, total, squares)
 
-    def clipped(self, delta: float) -> Self:
+    def clip(self, delta: float) -> Self:
         """The same with probabilities moved into [Δ, 1 − Δ]."""
         if delta == 0:
             return self
-        return cached(self, ("clipped", delta), lambda: self._clipped(delta))
+        return cached(self, ("clipped", delta), lambda: self._clip(delta))
 
-    def _clipped(self, delta: float) -> Self:
+    def _clip(self, delta: float) -> Self:
         moved = np.clip(self.probability, delta, 1 - delta)
         return type(self)(moved, self.positive, self.total, self.squares)
 
@@ -118,11 +118,11 @@ class ProbabilityLevels:
         return _core.isotonic_blocks(self.positive, self.total)
 
     @cached_property
-    def fitted(self) -> FloatArray:
+    def isotonic_fit(self) -> FloatArray:
         """The isotonic regression at each level."""
         first = self.isotonic
         sizes = np.diff(np.append(first, len(self)))
-        return np.repeat(self.gathered(first).share, sizes)
+        return np.repeat(self.merge_levels(first).share, sizes)
 
     def equal_width(self, bins: int) -> IntArray:
         """Where bins of equal width begin: (0, 1/B], (1/B, 2/B], …, 0 itself in the first; empty
@@ -158,12 +158,12 @@ class ProbabilityLevels:
         return best
 
     @property
-    def certain(self) -> bool:
+    def has_certain_levels(self) -> bool:
         """Whether a probability is 0 or 1, so that its logit is infinite."""
         return bool(self.probability[0] <= 0 or self.probability[-1] >= 1)
 
     @cached_property
-    def separated(self) -> bool:
+    def is_separated(self) -> bool:
         """Whether a threshold separates the classes (or all probabilities are equal), so that no
         slope is the most likely."""
         of_positive = np.flatnonzero(self.positive > 0)

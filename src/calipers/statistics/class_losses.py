@@ -24,9 +24,11 @@ class ClassLosses(Statistic):
     def __add__(self, other: Self) -> Self:
         return replace(self, lost=self.lost + other.lost, sizes=self.sizes + other.sizes)
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
-        return replace(self, lost=self.lost.in_units(weight), sizes=np.rint(self.sizes / weight))
+        return replace(
+            self, lost=self.lost.with_unit_weights(weight), sizes=np.rint(self.sizes / weight)
+        )
 
     @property
     def rows(self) -> int:

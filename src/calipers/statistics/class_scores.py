@@ -33,7 +33,9 @@ class ClassScoreRows:
     other_squares: FloatArray
 
     @classmethod
-    def of(cls, truth: npt.NDArray[Any], table: npt.NDArray[np.floating[Any]] | Self) -> Self:
+    def from_scores(
+        cls, truth: npt.NDArray[Any], table: npt.NDArray[np.floating[Any]] | Self
+    ) -> Self:
         """Of the class of each row (n), as a position, and a table of any finite values (n, K)."""
         if isinstance(table, cls):
             return table
@@ -43,7 +45,7 @@ class ClassScoreRows:
         highest, own, squares, *_ = _core.class_rows(values, truth.astype(np.int64, copy=False))
         return cls(values, highest, own, squares)
 
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassScoreRows:
+    def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassScoreRows:
         """Some of the rows."""
         return ClassScoreRows(
             self.table[rows], self.highest[rows], self.own[rows], self.other_squares[rows]
@@ -79,7 +81,7 @@ class ClassRanks(Statistic):
     def __add__(self, other: Self) -> Self:
         if self.counts.shape != other.counts.shape:
             raise ValueError(f"{len(self.counts)} classes and {len(other.counts)} do not match")
-        return self._added(other, "counts", "squares", "rows")
+        return self._add_parts(other, "counts", "squares", "rows")
 
     @property
     def total(self) -> FloatArray:

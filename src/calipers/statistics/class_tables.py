@@ -28,22 +28,22 @@ class ClassTables(Statistic):
         tables = tuple(one + two for one, two in both)
         return replace(self, tables=tables, sizes=self.sizes + other.sizes)
 
-    def each(self, change: Callable[[Any], Any]) -> Self:
+    def with_tables(self, change: Callable[[Any], Any]) -> Self:
         """With other tables."""
         return replace(self, tables=tuple(map(change, self.tables)))
 
-    def settled(self) -> Self:
+    def finalize(self) -> Self:
         """What was gathered as tables."""
-        return self.each(lambda table: table.settled())
+        return self.with_tables(lambda table: table.settled())
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
-        made = self.each(lambda table: table.in_units(weight))
+        made = self.with_tables(lambda table: table.in_units(weight))
         return replace(made, sizes=np.rint(self.sizes / weight))
 
     def compress(self, cells: int) -> Self:
         """With tables of so many cells at most, all together."""
-        return self.each(lambda table: table.compress(max(1, cells // len(self.tables))))
+        return self.with_tables(lambda table: table.compress(max(1, cells // len(self.tables))))
 
     @property
     def rows(self) -> int:

@@ -75,12 +75,12 @@ class ClusterMoments(Statistic):
         return np.asarray(self.size.sum())
 
     @cached_property
-    def number(self) -> FloatArray:
+    def n_clusters(self) -> FloatArray:
         """The clusters that have points."""
         return np.asarray(np.count_nonzero(self.size), np.float64)
 
     @cached_property
-    def within(self) -> FloatArray:
+    def within_sum_squares(self) -> FloatArray:
         """The sum of squared distances to the means of clusters."""
         return np.asarray(self.squares.sum())
 

@@ -63,9 +63,9 @@ class ConfusionMatrix(Statistic):
     def __add__(self, other: Self) -> Self:
         if self.labels != other.labels:
             raise ValueError(f"labels {self.labels} and {other.labels} do not match")
-        return self._added(other, "counts", "squares", "rows")
+        return self._add_parts(other, "counts", "squares", "rows")
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         counts = np.rint(self.counts / weight)
         return replace(self, counts=counts, squares=counts)
@@ -144,7 +144,7 @@ class ConfusionMatrix(Statistic):
         return np.asarray(np.minimum(np.trace(self.counts, axis1=-2, axis2=-1), self.total))
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether weights other than one went in."""
         return self.squares is not self.counts and not np.array_equal(self.squares, self.counts)
 
@@ -169,7 +169,7 @@ class ConfusionMatrix(Statistic):
         """What one cell holds, with leading axes."""
         return np.asarray(self.counts[..., truth, predicted])
 
-    def apart(self, power: int) -> FloatArray:
+    def distance_sums(self, power: int) -> FloatArray:
         """Σ |i − j|^power over the rows: how far the predicted classes j stand from the true ones i
         in the order of the labels."""
         place = np.arange(self.classes)
@@ -177,7 +177,7 @@ class ConfusionMatrix(Statistic):
             (self.counts * np.abs(place[:, None] - place) ** power).sum(axis=(-1, -2))
         )
 
-    def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
+    def occupied_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
         """True class, predicted class and weight of each cell that holds rows, in their order (of
         a single matrix)."""
         truth, predicted = np.nonzero(self.counts)
@@ -190,35 +190,35 @@ class ConfusionMatrix(Statistic):
         >>> matrix.one_vs_rest().tp.tolist(), matrix.one_vs_rest().fp.tolist()
         ([1.0, 1.0, 0.0], [0.0, 2.0, 0.0])
         """
-        return self._each
+        return self._class_matrices
 
     @cached_property
-    def _each(self) -> ConfusionMatrix:
+    def _class_matrices(self) -> ConfusionMatrix:
         counts = _one_vs_rest(self)
         squares = counts if self.squared is self else _one_vs_rest(self.squared)
         return ConfusionMatrix(counts, squares, ("rest", "class"), self.rows)
 
-    def as_whole(self) -> Self:
+    def mark_whole_counts(self) -> Self:
         """The same, where it is known that all cells hold whole numbers."""
         self.__dict__["_whole"] = True
         return self
 
     @cached_property
-    def _whole(self) -> bool:
+    def _has_whole_counts(self) -> bool:
         """Whether the cells hold whole numbers, whose sums are exact."""
         return np.array_equal(self.counts, np.rint(self.counts))
 
-    def _filled(self) -> ConfusionMatrix:
+    def _indicator(self) -> ConfusionMatrix:
         """1 in each cell that holds rows."""
         filled = (self.counts > 0).astype(np.float64)
         return replace(self, counts=filled, squares=filled)
 
-    def of_class(self, label: str) -> Any:
+    def class_matrix(self, label: str) -> Any:
         """One class against all others, shape ``(..., 2, 2)``.
 
         Raises ``ValueError`` when there is no such class.
         """
-        place = self._places.get(label)
+        place = self._label_index.get(label)
         if place is None:
             raise ValueError(f"{label!r} is no class of {', '.join(self.labels)}")
         each = self.one_vs_rest()
@@ -227,10 +227,10 @@ class ConfusionMatrix(Statistic):
         return replace(each, counts=counts, squares=squares, labels=("rest", label))
 
     @cached_property
-    def _places(self) -> dict[str, int]:
+    def _label_index(self) -> dict[str, int]:
         return {label: place for place, label in enumerate(self.labels)}
 
-    def pooled(self, picked: npt.NDArray[np.bool_] | None = None) -> Any:
+    def pool(self, picked: npt.NDArray[np.bool_] | None = None) -> Any:
         """The matrices of :meth:`one_vs_rest`, or some of them, added up, of which micro averages
         are taken."""
         each = self.one_vs_rest()
@@ -269,7 +269,7 @@ class ConfusionMatrix(Statistic):
         return replace(self, counts=counts, squares=counts)
 
     def _redrawn(self, cells: FloatArray, replicates: int, seed: int) -> FloatArray:
-        if self.weighted:
+        if self.has_weights:
             raise ValueError("cells of weighted rows cannot be redrawn; resample the rows")
         generator = np.random.Generator(np.random.Philox(seed))
         drawn = generator.multinomial(round(float(self.total)), cells / cells.sum(), replicates)
@@ -313,10 +313,10 @@ def _one_vs_rest(matrix: ConfusionMatrix) -> FloatArray:
         rest = cells.total[..., None] - missed - wrong - hit
         return rest, wrong, missed, hit
 
-    if matrix._whole:
+    if matrix._has_whole_counts:
         # Measures read one of the four at a time, so each lies by itself.
         apart = np.stack(parts(matrix))
         return np.moveaxis(apart.reshape(2, 2, *apart.shape[1:]), (0, 1), (-2, -1))
-    filled = np.stack(parts(matrix._filled()), axis=-1) > 0
+    filled = np.stack(parts(matrix._indicator()), axis=-1) > 0
     out = np.where(filled, np.maximum(np.stack(parts(matrix), axis=-1), 0.0), 0.0)
     return out.reshape(*out.shape[:-1], 2, 2)

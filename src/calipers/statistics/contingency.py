@@ -71,7 +71,7 @@ class ContingencyTable(Statistic):
         return replace(self, held=held.astype(np.float64), rows=self.rows + other.rows, **parts)
 
     @classmethod
-    def of_cells(
+    def from_cells(
         cls,
         held: FloatArray,
         class_of: IntArray,
@@ -145,12 +145,12 @@ class ContingencyTable(Statistic):
         return np.array(made).reshape(self.held.shape[:-1])
 
     @cached_property
-    def number(self) -> tuple[Any, Any]:
+    def n_nonempty(self) -> tuple[Any, Any]:
         """How many classes have points, and how many clusters."""
         sizes = self.class_sizes, self.cluster_sizes
         return tuple(np.count_nonzero(of > 0, axis=-1) for of in sizes)
 
-    def without_one(self) -> Iterator[tuple[Self, FloatArray]]:
+    def leave_one_out(self) -> Iterator[tuple[Self, FloatArray]]:
         """The tables without one of the points of a cell, some (b, C) at a time, and of how many
         points the loss makes such a table."""
         at_most = self.held == self.largest[self.cluster_of]

@@ -45,7 +45,7 @@ class MajorityValue(Statistic):
     margin: int
 
     @classmethod
-    def of(cls, values: FloatArray, known: Self | None = None) -> Self:
+    def from_values(cls, values: FloatArray, known: Self | None = None) -> Self:
         """Of values, all of them finite."""
         n = len(values)
         size = float(np.abs(values).max(initial=0.0)) if known is None else known.size
@@ -67,12 +67,12 @@ class MajorityValue(Statistic):
         )
 
     @property
-    def certain(self) -> bool:
+    def is_certain(self) -> bool:
         """Whether it is known how many rows have another value."""
         return not self.margin or self.counted == self.rows
 
     @property
-    def others(self) -> int:
+    def n_others(self) -> int:
         """How many rows have another value; all of them where none is that common."""
         return self.rows - self.held if 2 * self.held > self.rows else self.rows
 
@@ -121,7 +121,7 @@ class UnitDifferences(Statistic):
     exact: bool = False
 
     @classmethod
-    def of_values(cls, values: FloatArray, weight: FloatArray | None = None) -> Self:
+    def from_values(cls, values: FloatArray, weight: FloatArray | None = None) -> Self:
         """Of differences of values of units."""
         spread = Histogram.from_rows(values, weight)
         sizes = np.abs(values)
@@ -130,12 +130,12 @@ class UnitDifferences(Statistic):
         return cls(spread, differ, signs=count_signs(values), exact=True)
 
     @classmethod
-    def of_signs(cls, signs: Signs) -> Self:
+    def from_signs(cls, signs: Signs) -> Self:
         """Of units that are compared one by one and no more."""
         return cls(Histogram.from_rows(np.zeros(0)), signs=signs)
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls,
         values: FloatArray,
         weight: FloatArray | None = None,
@@ -147,22 +147,22 @@ class UnitDifferences(Statistic):
         """Of how much each row moves a difference, times what all weigh; with the commonest values
         of all rows, where these are ``known``."""
         spread = Histogram.from_rows(values, weight)
-        if not spread.bounded:
+        if not spread.is_bounded:
             return cls(spread, exact=exact)
         classes: list[Any] = [slice(None)] if positive is None else [positive, ~positive]
         found = zip(classes, known or (None, None), strict=False)
-        common = tuple(MajorityValue.of(values[rows], of) for rows, of in found)
+        common = tuple(MajorityValue.from_values(values[rows], of) for rows, of in found)
         return cls(spread, None, common, exact=exact)
 
     @property
-    def certain(self) -> bool:
+    def is_certain(self) -> bool:
         """Whether it is known how many units differ."""
-        return all(of.certain for of in self.classes)
+        return all(of.is_certain for of in self.classes)
 
     @property
     def differing(self) -> int:
         """How many units differ."""
-        return sum(of.others for of in self.classes) if self.nonzero is None else self.nonzero
+        return sum(of.n_others for of in self.classes) if self.nonzero is None else self.nonzero
 
     @property
     def mean(self) -> float:
@@ -181,9 +181,9 @@ class UnitDifferences(Statistic):
             signs=_sum_of_signs(self.signs, other.signs),
         )
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
-        return replace(self, spread=self.spread.in_units(weight))
+        return replace(self, spread=self.spread.with_unit_weights(weight))
 
 
 def _add_known(one: int | None, other: int | None) -> int | None:

@@ -172,12 +172,12 @@ class GroupedRankings(Statistic):
         return self.sum_of_groups(self.relevant_of_group(rel) > 0)
 
     @cached_property
-    def place(self) -> IntArray:
+    def rank_index(self) -> IntArray:
         """For each judgment, the position of its document in ``rank``."""
         return self.documents[self.topic_of_group[self.group_of_judgment]] + self.document
 
     @cached_property
-    def by_group(self) -> JudgedRankings:
+    def to_group_rankings(self) -> JudgedRankings:
         """One ranking a group, as if it were a topic: what this group alone would judge.
 
         Every measure of judged rankings applies to it; their mean over the groups of a topic is
@@ -194,7 +194,7 @@ class GroupedRankings(Statistic):
         if self.part.any():
             raise ValueError("a group has several parts: its levels are preferences, not grades")
         topic, group = self.topic_of_group, self.group_of_judgment
-        rank = self.rank[self.place]
+        rank = self.rank[self.rank_index]
         order = np.lexsort((rank, group))
         order = order[rank[order] > 0]
         # The distinct grades of each group, descending.
@@ -210,8 +210,8 @@ class GroupedRankings(Statistic):
             segment_offsets(np.bincount(group[order], minlength=len(topic))),
             rank[order],
             grade[order],
-            self.tied_from[self.place][order],
-            self.tied_to[self.place][order],
+            self.tied_from[self.rank_index][order],
+            self.tied_to[self.rank_index][order],
         )
 
     @cached_property
@@ -227,7 +227,7 @@ class GroupedRankings(Statistic):
             for g in range(self.groups[t], self.groups[t + 1]):
                 rows = slice(self.judgments[g], self.judgments[g + 1])
                 groups.append(
-                    PreferenceGroup.of(
+                    PreferenceGroup.from_rows(
                         place[self.document[rows]], self.part[rows], self.level[rows]
                     )
                 )
@@ -271,7 +271,7 @@ class PreferenceGroup:
     matrix: BoolArray | None = None
 
     @classmethod
-    def of(cls, place: IntArray, part: IntArray, level: FloatArray) -> PreferenceGroup:
+    def from_rows(cls, place: IntArray, part: IntArray, level: FloatArray) -> PreferenceGroup:
         """From one row for each document of each part."""
         if len(part) == 0 or (part == part[0]).all():
             order = np.argsort(place)
@@ -288,11 +288,11 @@ class PreferenceGroup:
         return cls(places, levels, matrix)
 
     @property
-    def repeated(self) -> bool:
+    def has_repeats(self) -> bool:
         """Whether a document stands there more than once, as trec_eval counts lines."""
         return bool((np.diff(self.place) == 0).any())
 
-    def only(self, chosen: BoolArray) -> PreferenceGroup:
+    def restrict(self, chosen: BoolArray) -> PreferenceGroup:
         """The group without the other documents."""
         matrix = None if self.matrix is None else self.matrix[np.ix_(chosen, chosen)]
         return PreferenceGroup(self.place[chosen], self.level[chosen], matrix)
@@ -307,7 +307,7 @@ class PreferenceGroup:
             down, up = self.matrix[first:last, first:], self.matrix[first:, first:last].T
         return np.triu(down, 1), np.triu(up, 1)
 
-    def counts(self, retrieved: int) -> tuple[IntArray, IntArray]:
+    def count_preferences(self, retrieved: int) -> tuple[IntArray, IntArray]:
         """Possible and respected preferences, with both documents, one or neither among the first
         ``retrieved`` places."""
         kept = int(np.searchsorted(self.place, retrieved))
@@ -352,7 +352,7 @@ def count_preferences(topics: Sequence[tuple[int, Sequence[PreferenceGroup]]]) -
     """The counts of topics, each given by how many judged documents were retrieved and the groups
     of its judgments."""
     flat = [(group, retrieved) for retrieved, groups in topics for group in groups]
-    counts = [group.counts(retrieved) for group, retrieved in flat]
+    counts = [group.count_preferences(retrieved) for group, retrieved in flat]
     equal = [_balanced_preferences(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)]
     equal_retrieved = [
         _balanced_retrieved(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)
@@ -361,7 +361,7 @@ def count_preferences(topics: Sequence[tuple[int, Sequence[PreferenceGroup]]]) -
     respected = np.array([r for _, r in counts], np.int64).reshape(-1, 3)
     pairs, shares, at = [], [], 0
     for retrieved, groups in topics:
-        if len(groups) == 1 and not groups[0].repeated:
+        if len(groups) == 1 and not groups[0].has_repeats:
             # Every pair has one preference at most.
             pairs.append(possible[at])
             shares.append(respected[at].astype(np.float64))
@@ -393,7 +393,7 @@ def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray,
             low, high = np.searchsorted(group.place, [first, last])
             cells = np.ix_(group.place[low:high] - first, group.place[low:] - first)
             met, missed = group.block(int(low), int(high))
-            if group.repeated:  # each time counts
+            if group.has_repeats:  # each time counts
                 np.add.at(down, cells, met)
                 np.add.at(up, cells, missed)
             else:
@@ -441,7 +441,9 @@ def _balanced_retrieved(
             int(possible[0]) + int(relevant.sum()) * surplus,
         )
     kept = hits if group.matrix is None else int(relevant.sum())
-    return _truncated_preferences(group.only(found), _droppable_mask(group)[found], retrieved, kept)
+    return _truncated_preferences(
+        group.restrict(found), _droppable_mask(group)[found], retrieved, kept
+    )
 
 
 def _relevance(group: PreferenceGroup) -> tuple[BoolArray, BoolArray]:
@@ -468,7 +470,7 @@ def _truncated_preferences(
     numbers mean.
     """
     before: IntArray = np.cumsum(last) - last
-    possible, respected = group.only(~last | (before < kept)).counts(retrieved)
+    possible, respected = group.restrict(~last | (before < kept)).count_preferences(retrieved)
     met, all_of_them = int(respected.sum()), int(possible.sum())
     if group.matrix is None:
         kept = min(kept, int(last.sum()))

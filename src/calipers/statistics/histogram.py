@@ -66,15 +66,15 @@ class Histogram(Statistic):
         tail = _top_values(x, kept)
         made = cls(len(x), least, most, 0.0, single=False, kept=kept, mean=none,
                    sums=none, squares=none, cell=no_cell, largest=tail)  # fmt: skip
-        if not made.bounded:
+        if not made.is_bounded:
             return made
         ones = np.ones(len(x)) if weight is None else weight
         if weight is not None and len(x) <= MOST_VALUES:
             return replace(made, single=True, mean=x, sums=ones, squares=np.square(ones))
-        return made._together(x, weight, None if weight is None else np.square(weight))
+        return made._merge_equal(x, weight, None if weight is None else np.square(weight))
 
     @classmethod
-    def of_groups(
+    def from_groups(
         cls, values: FloatArray, sums: FloatArray, squares: FloatArray, rows: int
     ) -> Self:
         """Of so many rows, of which groups have equal values, with the sums of their weights and of
@@ -85,10 +85,10 @@ class Histogram(Statistic):
         (3, [0.0, 1.0], [1.0, 5.0])
         """
         made = replace(cls.from_rows(values), rows=rows)
-        return made._together(values, sums, squares) if made.bounded else made
+        return made._merge_equal(values, sums, squares) if made.is_bounded else made
 
     @property
-    def bounded(self) -> bool:
+    def is_bounded(self) -> bool:
         """Whether there are values, all of them finite."""
         return math.isfinite(self.most - self.least)
 
@@ -98,21 +98,21 @@ class Histogram(Statistic):
         made = replace(self, rows=self.rows + other.rows, least=ends[0], most=ends[1], largest=tail)
         if not other.rows or not self.rows:
             return replace(other if other.rows else self, largest=tail)
-        if not made.bounded:
+        if not made.is_bounded:
             none = np.zeros(0)
             return replace(made, mean=none, sums=none, squares=none, cell=none.astype(np.int64))
         few = (self.single or other.single) and made.rows <= MOST_VALUES
         x, sums, squares = map(
             np.concatenate,
-            zip(*((of._each if few else of._groups) for of in (self, other)), strict=True),
+            zip(*((of._row_groups if few else of._groups) for of in (self, other)), strict=True),
         )
         if few:
             return replace(made, single=True, mean=x, sums=sums, squares=squares)
         made = replace(made, single=False)
         if not (self.width or other.width):
-            return made._together(x, sums, squares)
+            return made._merge_equal(x, sums, squares)
         width = _width(*ends)
-        return made._binned(np.concatenate([self._cells(width), other._cells(width)]), width,
+        return made._bin(np.concatenate([self._cells(width), other._cells(width)]), width,
                             x, sums, squares)  # fmt: skip
 
     @property
@@ -120,7 +120,7 @@ class Histogram(Statistic):
         return self.mean, self.sums, self.squares
 
     @property
-    def _each(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _row_groups(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The groups of each row by itself: of few rows those that are not weigh 1."""
         if self.single:
             return self._groups
@@ -133,7 +133,9 @@ class Histogram(Statistic):
             return np.floor(self.mean / width).astype(np.int64)
         return self.cell // round(width / self.width)
 
-    def _together(self, x: FloatArray, sums: FloatArray | None, squares: FloatArray | None) -> Self:
+    def _merge_equal(
+        self, x: FloatArray, sums: FloatArray | None, squares: FloatArray | None
+    ) -> Self:
         """Equal values as one; where they are many, those of each bin."""
         # Of many values a few rows tell that they are many.
         if len(np.unique(x[: 8 * MOST_VALUES])) <= MOST_VALUES:
@@ -143,9 +145,9 @@ class Histogram(Statistic):
                 return replace(self, width=0.0, single=False, mean=distinct, sums=own[0],
                                squares=own[1], cell=np.zeros(0, np.int64))  # fmt: skip
         width = _width(self.least, self.most)
-        return self._binned(np.floor(x / width).astype(np.int64), width, x, sums, squares)
+        return self._bin(np.floor(x / width).astype(np.int64), width, x, sums, squares)
 
-    def _binned(
+    def _bin(
         self,
         cell: IntArray,
         width: float,
@@ -168,7 +170,7 @@ class Histogram(Statistic):
             cell=there + first,
         )
 
-    def moved(self, by: float, times: float = 1.0) -> Self:
+    def transform(self, by: float, times: float = 1.0) -> Self:
         """How values are spread that are so many times these, and more by a number; bins are then
         groups of values like others."""
         ends = sorted((times * self.least + by, times * self.most + by))
@@ -177,11 +179,11 @@ class Histogram(Statistic):
             self, least=ends[0], most=ends[1], mean=times * self.mean + by, width=0.0, cell=none
         )
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         made = replace(self, sums=np.rint(self.sums / weight))
         made = replace(made, squares=made.sums)
-        return made._together(made.mean, made.sums, made.squares) if self.single else made
+        return made._merge_equal(made.mean, made.sums, made.squares) if self.single else made
 
 
 def _sums(

@@ -53,7 +53,7 @@ class LabelSets(Statistic):
         return type(self)(sizes, sets, weight) if len(sets) <= MOST else type(self)(sizes)
 
     @property
-    def most(self) -> float:
+    def max_proportion(self) -> float:
         """The share of the rows that have the most frequent set; NaN where that is not known."""
         if self.weight is None or not self.weight.sum() > 0:
             return float("nan")

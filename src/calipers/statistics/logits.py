@@ -52,7 +52,7 @@ class LogitSums(Statistic):
         return STEEPEST * (WIDTH / self.width)
 
     @classmethod
-    def of_parts(
+    def from_parts(
         cls,
         logit: FloatArray,
         positive: npt.NDArray[np.bool_],
@@ -146,7 +146,7 @@ class LogitSummary(Statistic):
     width: float = WIDTH
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         probability: FloatArray,
         positive: npt.NDArray[np.bool_],
@@ -195,7 +195,7 @@ class LogitSummary(Statistic):
         if not there:
             return replace(self, ends=ends, certain=certain, rows=rows)
         width = _bin_width(ends, max(of.width for of in there))
-        there = [of._widened(width) for of in there]
+        there = [of._widen(width) for of in there]
         lowest = min(of.lowest for of in there)
         bins = max(of.lowest - lowest + of.sums.shape[1] for of in there)
         made = np.zeros((2, 2, bins, TERMS + 2))
@@ -205,12 +205,12 @@ class LogitSummary(Statistic):
             made[1, :, at] += of.squares
         return type(self)(lowest, made[0], made[1], ends, certain, rows, width)
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         sums = self.sums / weight
         return replace(self, sums=sums, squares=sums)
 
-    def _widened(self, width: float) -> Self:
+    def _widen(self, width: float) -> Self:
         """The same in bins of that width, a power of 2 times this one."""
         of = self
         while of.width < width:
@@ -226,16 +226,16 @@ class LogitSummary(Statistic):
         """Why there is no most likely line, if there is none."""
         if self.certain:
             return "certain_probability"
-        return None if (self.of_class > 0).all() else "one_class"
+        return None if (self.class_weights > 0).all() else "one_class"
 
     @property
-    def separated(self) -> bool:
+    def is_separated(self) -> bool:
         """Whether a threshold separates the classes, or all probabilities are equal."""
         (least_of_negative, most_of_negative), (least, most) = self.ends
         return bool(least >= most_of_negative or most <= least_of_negative)
 
     @property
-    def of_class(self) -> FloatArray:
+    def class_weights(self) -> FloatArray:
         """Weight of the negatives and of the positives."""
         return np.asarray(self.sums[:, :, 0].sum(axis=1))
 
@@ -244,7 +244,7 @@ class LogitSummary(Statistic):
         """Effective numbers of positives and of negatives."""
         squares = self.squares[:, :, 0].sum(axis=1)
         negative, positive = (
-            effective_size(*of) for of in zip(self.of_class, squares, strict=True)
+            effective_size(*of) for of in zip(self.class_weights, squares, strict=True)
         )
         return positive, negative
 

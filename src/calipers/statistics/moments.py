@@ -63,7 +63,7 @@ class Moments(Statistic):
         weight = self.weight + other.weight
         share = other.weight / weight if weight > 0 else 0.0
         mean = self.mean + share * (other.mean - self.mean)
-        a, b = self._moved(mean), other._moved(mean)
+        a, b = self._recenter(mean), other._recenter(mean)
         return Moments(
             self.rows + other.rows,
             weight,
@@ -75,7 +75,7 @@ class Moments(Statistic):
             self.infinite + other.infinite,
         )
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         number, m2 = float(np.rint(self.weight / weight)), self.m2 / weight
         cross = self.cross / weight**2
@@ -83,7 +83,7 @@ class Moments(Statistic):
             self, weight=number, m2=m2, squares=number, v2=self.v2 / weight**2, cross=cross
         )
 
-    def _moved(self, centre: float) -> tuple[float, float, float]:
+    def _recenter(self, centre: float) -> tuple[float, float, float]:
         """M2, V2 and Σw²(x − centre) about another centre."""
         step = self.mean - centre
         return (
@@ -159,11 +159,11 @@ class SkewMoments(Moments):
             three + 3 * two * step + 3 * one * step * step + none * step * step * step,
         )
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         cubes: Any = (self.weight / weight, *(of / weight**3 for of in self.cubes[1:]))
-        spread = None if self.spread is None else self.spread.in_units(weight)
-        return replace(super().in_units(weight), cubes=cubes, spread=spread)
+        spread = None if self.spread is None else self.spread.with_unit_weights(weight)
+        return replace(super().with_unit_weights(weight), cubes=cubes, spread=spread)
 
     @property
     def skewness(self) -> float:

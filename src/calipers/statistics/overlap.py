@@ -74,7 +74,7 @@ class SharedRankings(Statistic):
             to_b=np.minimum(self.to_b, depth)[kept],
         )
 
-    def over(self, topics: tuple[str, ...]) -> Self:
+    def select_topics(self, topics: tuple[str, ...]) -> Self:
         """These topics, in this order; rankings that are not here are empty."""
         place = {topic: i for i, topic in enumerate(self.topics)}
         picked = np.array([place.get(topic, len(self)) for topic in topics], np.int64)
@@ -87,7 +87,7 @@ class SharedRankings(Statistic):
             *(getattr(self, name)[documents] for name in _DOCUMENTS),
         )
 
-    def untied(self) -> Self:
+    def break_ties(self) -> Self:
         """Every document at its own rank alone."""
         a, b = self.rank_a, self.rank_b
         return replace(self, from_a=a, to_a=a, from_b=b, to_b=b)

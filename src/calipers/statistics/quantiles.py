@@ -24,7 +24,7 @@ class QuantileRows:
     levels: tuple[float, ...]
     values: FloatArray
 
-    def at(self, level: float) -> FloatArray:
+    def quantile(self, level: float) -> FloatArray:
         """The quantile of one level."""
         for place, own in enumerate(self.levels):
             if abs(own - level) <= _HAIR:
@@ -32,9 +32,9 @@ class QuantileRows:
         there = ", ".join(f"{own:.10g}" for own in self.levels)
         raise NoLevelError(f"the quantile {level:.10g}; there are {there}")
 
-    def ends(self, coverage: float) -> tuple[FloatArray, FloatArray]:
+    def interval_limits(self, coverage: float) -> tuple[FloatArray, FloatArray]:
         """The ends of the central interval that is to hold this share."""
-        return self.at((1 - coverage) / 2), self.at((1 + coverage) / 2)
+        return self.quantile((1 - coverage) / 2), self.quantile((1 + coverage) / 2)
 
 
 def interval_levels(levels: tuple[float, ...]) -> tuple[float, ...]:

@@ -136,10 +136,10 @@ class JudgedRankings(Statistic):
         ``averaged``, how many on average."""
         if cutoff is None or not self.averaged:
             return self.sum(self.hits(rel, cutoff))
-        return self.sum(self.hits(rel) * self.at_rank(lambda rank: rank <= cutoff))
+        return self.sum(self.hits(rel) * self.map_ranks(lambda rank: rank <= cutoff))
 
     def confusion(
-        self, rel: int = 1, cutoff: int | None = None, collection: int | None = None
+        self, rel: int = 1, cutoff: int | None = None, collection_size: int | None = None
     ) -> ConfusionMatrix:
         """Per topic, the retrieved set (within the cutoff) against the relevant documents.
 
@@ -148,7 +148,7 @@ class JudgedRankings(Statistic):
         tp = self.relevant_retrieved(rel, cutoff)
         retrieved = self.retrieved if cutoff is None else np.minimum(self.retrieved, cutoff)
         fp, fn = retrieved - tp, self.relevant(rel) - tp
-        tn = np.nan if collection is None else collection - tp - fp - fn
+        tn = np.nan if collection_size is None else collection_size - tp - fp - fn
         return ConfusionMatrix.from_counts(tp, fp, fn, tn)
 
     def so_far(self, values: npt.NDArray[Any]) -> FloatArray:
@@ -160,7 +160,7 @@ class JudgedRankings(Statistic):
         """For each retrieved judged document: how many relevant ones down to it and with it."""
         return self.so_far(self.hits(rel))
 
-    def at_rank(self, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> FloatArray:
+    def map_ranks(self, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> FloatArray:
         """A function of the rank, for each retrieved judged document; where ``averaged``, its mean
         over the ranks that the document shares."""
         if not self.averaged:
@@ -170,7 +170,7 @@ class JudgedRankings(Statistic):
         shared = self.tied_to - self.tied_from + 1
         return np.asarray((running[self.tied_to] - running[self.tied_from - 1]) / shared)
 
-    def tied(self, mask: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    def count_ties(self, mask: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
         """For each retrieved judged document: how many of the marked ones have a higher score, and
         how many the same."""
         order = np.arange(len(self.rank))
@@ -191,12 +191,12 @@ class JudgedRankings(Statistic):
         """The same rankings with tied documents at each of their ranks alike."""
         return replace(self, averaged=True)
 
-    def unordered(self) -> Self:
+    def tie_all(self) -> Self:
         """The same documents, each with the same score: every order of them is equally likely."""
         last = np.repeat(self.retrieved, np.diff(self.offsets))
         return replace(self, tied_from=np.ones_like(last), tied_to=last, averaged=True)
 
-    def rearranged(self, *, best_first: bool) -> Self:
+    def reorder_ties(self, *, best_first: bool) -> Self:
         """The same rankings with tied documents by descending grade, unjudged ones last; or the
         other way round."""
         sign = -1 if best_first else 1
@@ -223,12 +223,12 @@ class JudgedRankings(Statistic):
             tied_to=np.minimum(self.tied_to[kept], depth),
         )
 
-    def condensed(self) -> Self:
+    def condense(self) -> Self:
         """The same rankings without unjudged documents, the judged ones moving up."""
         kept = self.grade >= 0
         topic = self.topic[kept]
         offsets = segment_offsets(np.bincount(topic, minlength=len(self)))
-        before, tied = self.tied(kept)
+        before, tied = self.count_ties(kept)
         above = before[kept].astype(np.int64)
         return replace(
             self,

@@ -46,10 +46,10 @@ class Ratings(Statistic):
         weight: FloatArray | None = None,
     ) -> Self:
         """Of items by raters, as positions among the categories; −1 where there is no rating."""
-        return cls.of_rows(codes, _weight_sums(len(codes), weight), categories, values)
+        return cls.from_grouped_rows(codes, _weight_sums(len(codes), weight), categories, values)
 
     @classmethod
-    def of_rows(
+    def from_grouped_rows(
         cls,
         codes: IntArray,
         sums: tuple[FloatArray, ...],
@@ -59,10 +59,10 @@ class Ratings(Statistic):
         """The same of rows that stand for several items: how many, what these weigh, and the sum of
         the squares of that."""
         # Equal ones of an item side by side.
-        return cls._of_sorted(np.sort(codes, axis=1), sums, categories, values)
+        return cls._from_sorted(np.sort(codes, axis=1), sums, categories, values)
 
     @classmethod
-    def _of_sorted(
+    def _from_sorted(
         cls,
         codes: IntArray,
         sums: tuple[FloatArray, ...],
@@ -73,16 +73,16 @@ class Ratings(Statistic):
         flat = item * len(categories) + codes[item, rater]
         first = np.flatnonzero(np.append(np.ones(min(1, len(flat)), bool), np.diff(flat) != 0))
         count = np.diff(np.append(first, len(flat)))
-        return cls._of_cells(flat[first], count, len(codes), categories, values, sums)
+        return cls._from_cells(flat[first], count, len(codes), categories, values, sums)
 
     @classmethod
     def from_counts(cls, counts: IntArray, categories: Sequence[str], values: FloatArray) -> Self:
         """Of items by categories: how many raters put each item into each."""
         flat, sums = np.flatnonzero(counts), (np.ones(len(counts)),) * 3
-        return cls._of_cells(flat, np.ravel(counts)[flat], len(counts), categories, values, sums)
+        return cls._from_cells(flat, np.ravel(counts)[flat], len(counts), categories, values, sums)
 
     @classmethod
-    def _of_cells(
+    def _from_cells(
         cls,
         flat: IntArray,
         count: IntArray,
@@ -102,7 +102,7 @@ class Ratings(Statistic):
         return len(self.starts) - 1
 
     @property
-    def number(self) -> int:
+    def n_items(self) -> int:
         """How many items there are."""
         return round(float(self.held.sum()))
 
@@ -116,15 +116,15 @@ class Ratings(Statistic):
         sums = [np.concatenate([a, b]) for a, b in zip(self._sums, other._sums, strict=True)]
         place, rows = _distinct_rows(codes, len(self.categories))
         added = tuple(np.bincount(place, of, len(rows)).astype(np.float64) for of in sums)
-        return self._of_sorted(codes[rows], added, self.categories, self.values)
+        return self._from_sorted(codes[rows], added, self.categories, self.values)
 
     @cached_property
-    def alike(self) -> Self:
+    def merge_equal_items(self) -> Self:
         """The same, with items that were rated alike as one entry."""
         none = np.zeros((0, 0), np.int64)
-        return self + self._of_sorted(none, (np.zeros(0),) * 3, self.categories, self.values)
+        return self + self._from_sorted(none, (np.zeros(0),) * 3, self.categories, self.values)
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of items that weigh 1, where each weighs as much as this."""
         squares = self.weight_squares / weight**2
         return replace(self, weight=self.weight / weight, weight_squares=squares)
@@ -154,12 +154,12 @@ class Ratings(Statistic):
     @cached_property
     def times(self) -> FloatArray:
         """How often each item was rated."""
-        return self._of_items(self.count)
+        return self._item_values(self.count)
 
     @cached_property
-    def of_category(self) -> FloatArray:
+    def category_weights(self) -> FloatArray:
         """What the ratings of each category weigh, each as much as its item."""
-        return self.by_category(np.ones(len(self)))
+        return self.category_sums(np.ones(len(self)))
 
     @cached_property
     def total(self) -> Any:
@@ -172,11 +172,11 @@ class Ratings(Statistic):
         return self.weight_squares @ self.times
 
     @property
-    def beside_commonest(self) -> float:
+    def n_minority(self) -> float:
         """How many ratings are of another category than most, by Kish's number."""
-        if not len(self.of_category):
+        if not len(self.category_weights):
             return 0.0
-        other = self.category != self.of_category.argmax()
+        other = self.category != self.category_weights.argmax()
         item, count = self.item[other], self.count[other]
         return effective_size(
             float(count @ self.weight[item]), float(count @ self.weight_squares[item])
@@ -194,14 +194,14 @@ class Ratings(Statistic):
         return np.asarray(self.times >= 2)
 
     @cached_property
-    def rated(self) -> npt.NDArray[np.bool_]:
+    def rated_mask(self) -> npt.NDArray[np.bool_]:
         """Which items have a rating."""
         return np.asarray(self.times >= 1)
 
     @cached_property
     def squares(self) -> FloatArray:
         """Of each item the sum of its squared counts."""
-        return self._of_items(np.square(self.count))
+        return self._item_values(np.square(self.count))
 
     @cached_property
     def agreeing(self) -> FloatArray:
@@ -211,7 +211,7 @@ class Ratings(Statistic):
         return np.asarray((self.squares - m) / pairs)
 
     @cached_property
-    def shared(self) -> Self:
+    def shared_items(self) -> Self:
         """The items that two raters rated, or more."""
         own = self.twice[self.item]
         starts = np.append(0, np.cumsum(np.diff(self.starts)[self.twice]))
@@ -224,24 +224,24 @@ class Ratings(Statistic):
     def share_of_category(self) -> FloatArray:
         """The mean share of each category among the ratings of an item that has any."""
         each = 1 / np.maximum(self.times, 1)
-        return np.asarray(self.by_category(each) / np.float64(self.weight[self.rated].sum()))
+        return np.asarray(self.category_sums(each) / np.float64(self.weight[self.rated_mask].sum()))
 
     @cached_property
     def middles(self) -> FloatArray:
         """The middle rank of the ratings of each category: half of its own, and all below."""
-        return np.cumsum(self.of_category) - self.of_category / 2
+        return np.cumsum(self.category_weights) - self.category_weights / 2
 
-    def by_item(self, of_category: FloatArray) -> FloatArray:
+    def item_sums(self, of_category: FloatArray) -> FloatArray:
         """Of each item the sum of what each of its ratings has by its category."""
-        return self._of_items(self.count * of_category[self.category])
+        return self._item_values(self.count * of_category[self.category])
 
-    def by_category(self, of_item: FloatArray) -> FloatArray:
+    def category_sums(self, of_item: FloatArray) -> FloatArray:
         """Of each category the sum of what each of its ratings has by its item, times what that
         weighs."""
         weights = self.count * (of_item * self.weight)[self.item]
         return np.bincount(self.category, weights, len(self.categories)).astype(np.float64)
 
-    def _of_items(self, of_count: FloatArray | IntArray) -> FloatArray:
+    def _item_values(self, of_count: FloatArray | IntArray) -> FloatArray:
         return np.bincount(self.item, of_count, len(self)).astype(np.float64)
 
 
@@ -299,7 +299,7 @@ class RatingRows(Statistic):
         sums = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in names]
         return self._of(codes, sums, self.categories)
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of items that weigh 1, where each weighs as much as this."""
         squares = self.weight_squares / weight**2
         return replace(self, weight=self.weight / weight, weight_squares=squares)

@@ -64,14 +64,16 @@ class NumericMoments(Statistic):
         )
 
     @classmethod
-    def each(cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None) -> Self:
+    def row_moments(
+        cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None
+    ) -> Self:
         """Those of every row by itself, along an axis."""
         w, none = np.ones(len(truth)) if weight is None else weight, np.zeros(truth.shape)
         w, residual = w[:, None] if truth.ndim == 2 else w, predicted - truth
         return cls(1, w, np.square(w), truth, predicted, residual, none, none, none, none)
 
     @classmethod
-    def of_means(cls, means: FloatArray, near: Self) -> Self:
+    def from_means(cls, means: FloatArray, near: Self) -> Self:
         """From the means of y, p, r, y², p², r² and yp, the last axis, about the means of others
         near by, of as many rows."""
         y, p, r, yy, pp, rr, yp = np.moveaxis(means, -1, 0)
@@ -90,13 +92,13 @@ class NumericMoments(Statistic):
             of_both=n * (yp - y * p),
         )
 
-    def parts(self, truth: FloatArray, predicted: FloatArray) -> FloatArray:
+    def mean_columns(self, truth: FloatArray, predicted: FloatArray) -> FloatArray:
         """Of rows the columns whose means :meth:`of_means` takes."""
         y, p = truth - self.truth, predicted - self.predicted
         r = predicted - truth - self.residual
         return np.stack([y, p, r, y * y, p * p, r * r, y * p], axis=-1)
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         number = np.rint(self.weight / weight)
         sums: Any = {name: np.asarray(getattr(self, name) / weight) for name in _SUMS}
@@ -105,7 +107,7 @@ class NumericMoments(Statistic):
     def __add__(self, other: Self) -> Self:
         return self._with(other, 1.0)
 
-    def without(self, part: Self) -> Self:
+    def leave_out(self, part: Self) -> Self:
         """Of the rest; a part may be a whole axis of them, each left out by itself."""
         return self._with(part, -1.0)
 
@@ -174,10 +176,10 @@ class FitMoments(NumericMoments):
             squared = self.squared + theirs
         return replace(self._with(other, 1.0), squared=squared)
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
-        squared = None if self.squared is None else self.squared.in_units(weight)
-        return replace(super().in_units(weight), squared=squared)
+        squared = None if self.squared is None else self.squared.with_unit_weights(weight)
+        return replace(super().with_unit_weights(weight), squared=squared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +205,7 @@ class NumericRows(Statistic):
         columns = zip(self._columns, other._columns, strict=True)
         return type(self)(*(np.concatenate(both, axis=-1) for both in columns))
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         return self.weighing(np.ones(self.weight.shape))
 
@@ -234,17 +236,17 @@ class NumericRows(Statistic):
     @cached_property
     def by_truth(self) -> SortedValues:
         """The rows by their truth."""
-        return SortedValues.of(self.truth)
+        return SortedValues.from_column(self.truth)
 
     @cached_property
     def by_prediction(self) -> SortedValues:
         """The rows by their prediction."""
-        return SortedValues.of(self.predicted)
+        return SortedValues.from_column(self.predicted)
 
     @cached_property
     def by_error(self) -> SortedValues:
         """The rows by the size of their residual."""
-        return SortedValues.of(np.abs(self.predicted - self.truth))
+        return SortedValues.from_column(np.abs(self.predicted - self.truth))
 
 
 def sort_rows(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
@@ -313,7 +315,7 @@ class SortedValues:
     place: npt.NDArray[np.intp]
 
     @classmethod
-    def of(cls, column: FloatArray) -> SortedValues:
+    def from_column(cls, column: FloatArray) -> SortedValues:
         """Of one column."""
         if np.isnan(column).any():
             return cls(*np.unique(column, return_inverse=True))
@@ -324,7 +326,7 @@ class SortedValues:
         return cls(values[begins], place)
 
     @cached_property
-    def first(self) -> npt.NDArray[np.intp]:
+    def first_rows(self) -> npt.NDArray[np.intp]:
         """Of each distinct value a row that has it."""
         at = np.empty(len(self.values), np.intp)
         at[self.place] = np.arange(len(self.place))
@@ -353,7 +355,7 @@ class SortedValues:
         high = np.minimum((running <= goal + hair).sum(axis=-1), last)
         return np.asarray((self.values[low] + self.values[high]) / 2)
 
-    def at(self, weight: FloatArray, shares: FloatArray) -> FloatArray:
+    def interpolated_quantile(self, weight: FloatArray, shares: FloatArray) -> FloatArray:
         """The values at these shares of the weight, on lines between the middles of values."""
         own = self.weights(weight)
         return np.interp(shares, (own.cumsum() - own / 2) / own.sum(), self.values)

@@ -43,25 +43,25 @@ class SampledRows(Statistic):
     columns: FloatArray
 
     @classmethod
-    def of(cls, number: IntArray, columns: Sequence[FloatArray], least: int = 0) -> Self:
+    def from_rows(cls, number: IntArray, columns: Sequence[FloatArray], least: int = 0) -> Self:
         """Of rows; at this level at least."""
         kept = np.flatnonzero(_sample_mask(number, least)) if least else slice(None)
         some = np.column_stack([column[kept] for column in columns])
-        return cls(len(number), least, number[kept], some)._few()
+        return cls(len(number), least, number[kept], some)._limit_rows()
 
-    def _at(self, level: int) -> Self:
+    def _thin_to_level(self, level: int) -> Self:
         kept = _sample_mask(self.number, level)
         return replace(self, level=level, number=self.number[kept], columns=self.columns[kept])
 
-    def _few(self) -> Self:
+    def _limit_rows(self) -> Self:
         made = self
         while len(made.number) > min(MOST_LOOKED_AT, MOST_VALUES // self.columns.shape[1]):
-            made = made._at(made.level + 1)
+            made = made._thin_to_level(made.level + 1)
         return made
 
     def __add__(self, other: Self) -> Self:
         level = max(self.level, other.level)
-        one, two = (of if of.level == level else of._at(level) for of in (self, other))
+        one, two = (of if of.level == level else of._thin_to_level(level) for of in (self, other))
         number = np.concatenate([one.number, two.number])
         columns = np.concatenate([one.columns, two.columns])
         order: slice | IntArray = slice(None)
@@ -70,10 +70,10 @@ class SampledRows(Statistic):
         rows = self.rows + other.rows
         return replace(
             self, rows=rows, level=level, number=number[order], columns=columns[order]
-        )._few()
+        )._limit_rows()
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether these are all rows."""
         return self.level == 0
 
@@ -97,7 +97,9 @@ class LargestResiduals(Statistic):
     held: FloatArray
 
     @classmethod
-    def of(cls, number: IntArray, residual: FloatArray, weight: FloatArray | None = None) -> Self:
+    def from_rows(
+        cls, number: IntArray, residual: FloatArray, weight: FloatArray | None = None
+    ) -> Self:
         """Of rows."""
         held = np.ones(len(residual)) if weight is None else weight
         squares = dot(held, np.square(residual))

@@ -40,12 +40,12 @@ class SampledRankings(GroupedRankings):
         return cls(**groups._parts(), inclusion=np.full(len(groups.level), np.nan))
 
     @cached_property
-    def pooled(self) -> FloatArray:
+    def stratum_sizes(self) -> FloatArray:
         """Per stratum, how many documents it has."""
         return np.diff(self.judgments).astype(np.float64)
 
     @cached_property
-    def drawn(self) -> FloatArray:
+    def n_sampled(self) -> FloatArray:
         """Per stratum, how many of its documents are judged."""
         return segment_sum(self.level >= 0, self.judgments)
 
@@ -53,7 +53,7 @@ class SampledRankings(GroupedRankings):
     def stands_for(self) -> FloatArray:
         """For each judgment, how many documents a judged one stands for: 1/π; 0 if not drawn."""
         drawn = self.level >= 0
-        of_stratum = (self.pooled / np.maximum(self.drawn, 1))[self.group_of_judgment]
+        of_stratum = (self.stratum_sizes / np.maximum(self.n_sampled, 1))[self.group_of_judgment]
         stated = 1 / np.where(np.isnan(self.inclusion) | ~drawn, 1.0, self.inclusion)
         return np.where(drawn, np.where(np.isnan(self.inclusion), of_stratum, stated), 0.0)
 
@@ -67,20 +67,20 @@ class SampledRankings(GroupedRankings):
         relevant = self.stands_for * (self.level >= rel)
         return segment_sum(relevant, self.judgments[self.groups])
 
-    def without_draw(self) -> npt.NDArray[np.bool_]:
+    def undrawn_mask(self) -> npt.NDArray[np.bool_]:
         """Whether nothing was drawn from a stratum of the topic."""
-        return self.sum_of_groups(self.drawn == 0) > 0
+        return self.sum_of_groups(self.n_sampled == 0) > 0
 
-    def without_strata(self) -> npt.NDArray[np.bool_]:
+    def nonrandom_mask(self) -> npt.NDArray[np.bool_]:
         """Whether documents of a topic were drawn otherwise than at random from their stratum."""
-        drawn = self.stands_for * self.drawn[self.group_of_judgment]
-        other = ~np.isclose(drawn, self.pooled[self.group_of_judgment], rtol=1e-6, atol=0)
+        drawn = self.stands_for * self.n_sampled[self.group_of_judgment]
+        other = ~np.isclose(drawn, self.stratum_sizes[self.group_of_judgment], rtol=1e-6, atol=0)
         return segment_sum(other & (self.level >= 0), self.judgments[self.groups]) > 0
 
     @cached_property
     def retrieved_pool(self) -> RetrievedDocuments:
         """The documents of the pool that were retrieved, topic by topic in rank order."""
-        rank = self.rank[self.place]
+        rank = self.rank[self.rank_index]
         order = np.lexsort((rank, self.topic_of_judgment))
         order = order[rank[order] > 0]
         topic, group = self.topic_of_judgment[order], self.group_of_judgment[order]

@@ -33,7 +33,7 @@ class ScoreOrder:
     score: Scores
 
     @classmethod
-    def of(cls, score: Scores | Self) -> Self:
+    def from_scores(cls, score: Scores | Self) -> Self:
         """Of a column; of its order that order, with what it knows already."""
         return score if isinstance(score, cls) else cls(score)  # type: ignore[arg-type]
 
@@ -45,16 +45,16 @@ class ScoreOrder:
         return _core.order_descending(self.score)
 
     @cached_property
-    def last(self) -> npt.NDArray[np.bool_]:
+    def last_mask(self) -> npt.NDArray[np.bool_]:
         """Whether each of :attr:`rows` is the last of its score."""
         ordered = self.score[self.rows]
         return np.append(ordered[1:] != ordered[:-1], [True] * (len(ordered) > 0))
 
     @cached_property
-    def place(self) -> npt.NDArray[np.uint32]:
+    def score_index(self) -> npt.NDArray[np.uint32]:
         """Where the score of each row stands among the scores of the table of these rows."""
         first = np.zeros(len(self.rows), np.uint32)
-        first[1:] = self.last[:-1]
+        first[1:] = self.last_mask[:-1]
         place = np.empty(len(self.rows), np.uint32)
         place[self.rows] = np.cumsum(first, dtype=np.uint32)
         return place
@@ -73,7 +73,7 @@ class SubsetScores:
     sizes: list[int]
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         order: ScoreOrder,
         scores: FloatArray,
@@ -86,7 +86,7 @@ class SubsetScores:
         return cls(
             scores,
             positive[rows],
-            order.last,
+            order.last_mask,
             part[rows],
             None if weight is None else weight[rows],
             np.bincount(part).tolist(),
@@ -138,7 +138,7 @@ class ScoreTable(Statistic):
         return table
 
     @classmethod
-    def without(cls, parts: SubsetScores, part: int) -> Self:
+    def leave_out_parts(cls, parts: SubsetScores, part: int) -> Self:
         """The table of the rows of all parts but one."""
         from calipers import _core
 
@@ -160,11 +160,11 @@ class ScoreTable(Statistic):
             return NotImplemented
         if self.shift or other.shift:
             shift, heavy = max(self.shift, other.shift), max(self.heavy, other.heavy)
-            return self._in_cells(shift, heavy, other)
+            return self._merge_cells(shift, heavy, other)
         from calipers import _core
 
         # Without weights the counts are their own squares.
-        used = 4 if self.weighted or other.weighted else 2
+        used = 4 if self.has_weights or other.has_weights else 2
         scores, positive, negative, *squares = _core.merge_score_tables(
             [self.scores, *self._columns[:used]], [other.scores, *other._columns[:used]]
         )
@@ -172,12 +172,12 @@ class ScoreTable(Statistic):
         rows = self.rows + other.rows
         return type(self)(scores, positive, negative, of_positive, of_negative, rows)
 
-    def _in_cells(self, shift: int, heavy: float, *others: Self) -> Self:
+    def _merge_cells(self, shift: int, heavy: float, *others: Self) -> Self:
         """The table, with another one, in cells of scores that agree but for so many bits."""
         from calipers import _core
 
         tables = self, *others
-        weighted = any(table.weighted for table in tables)
+        weighted = any(table.has_weights for table in tables)
         used = 2 + 2 * weighted
         cells = [
             [t.scores, t.scores if t.highest is None else t.highest, *t._columns[:used]]
@@ -214,10 +214,10 @@ class ScoreTable(Statistic):
         # Half of them for scores that stay alone, and for what they part.
         few = max(cells // 2, 1)
         shift = max(self.shift, _core.score_shift(self.scores, few))
-        return self._in_cells(shift, max(self.heavy, 4 / cells))
+        return self._merge_cells(shift, max(self.heavy, 4 / cells))
 
     @property
-    def merged(self) -> npt.NDArray[np.bool_]:
+    def merged_mask(self) -> npt.NDArray[np.bool_]:
         """Which of the cells hold several scores."""
         if self.highest is None:
             return np.zeros(len(self.scores), bool)
@@ -232,13 +232,13 @@ class ScoreTable(Statistic):
             return value, value
         from calipers import _core
 
-        return _core.area_bounds(name, self.positive, self.negative, self.merged)
+        return _core.area_bounds(name, self.positive, self.negative, self.merged_mask)
 
     @property
     def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         return self.positive, self.negative, self.positive_squares, self.negative_squares
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         positive, negative = np.rint(self.positive / weight), np.rint(self.negative / weight)
         return replace(
@@ -250,7 +250,7 @@ class ScoreTable(Statistic):
         )
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether weights other than one went in."""
         return any(
             squares is not of and not np.array_equal(squares, of)
@@ -267,7 +267,7 @@ class ScoreTable(Statistic):
         """Weight of all negatives."""
         return np.asarray(self.negative.sum(axis=-1))
 
-    def place_of(self, order: ScoreOrder) -> npt.NDArray[np.intp]:
+    def score_index(self, order: ScoreOrder) -> npt.NDArray[np.intp]:
         """Where scores that are in the table stand, or the cells that they are in."""
         # Looked up by size, most of the table that is read is still near.
         found = np.searchsorted(self._ascending, order.score[order.rows], side="right")
@@ -293,17 +293,17 @@ class ScoreTable(Statistic):
         """AUC, PR-AUC, AP or AP-DG of a single table, and its standard error: √Σ(wI)² over rows
         with influence I, with n/(n − 1) for the effective number n of rows of each class; of the
         AUC that is DeLong's. NaN where a class has one row or none."""
-        return self._of_area(name)[:2]
+        return self._area_terms(name)[:2]
 
     def acceleration(self, name: str) -> float | None:
         """ΣI³/(6·(ΣI²)^1.5) of such an area, from how much each row moves it; None of weighted
         rows, of which a table says too little."""
-        if self.weighted:
+        if self.has_weights:
             return None
-        found = self._of_area(name)[2]
+        found = self._area_terms(name)[2]
         return found if math.isfinite(found) else 0.0
 
-    def _of_area(self, name: str) -> tuple[float, float, float]:
+    def _area_terms(self, name: str) -> tuple[float, float, float]:
         if name not in self._areas:
             from calipers import _core
 
@@ -318,7 +318,7 @@ class ScoreTable(Statistic):
         """The confusion matrix at every threshold: a score at or above it is positive."""
         tp, fp = self.running
         counts = squares = to_confusion_counts(tp, fp, tp[..., -1:], fp[..., -1:])
-        if self.weighted:
+        if self.has_weights:
             tp2, fp2 = (
                 _cumulative_sums(self.positive_squares),
                 _cumulative_sums(self.negative_squares),
@@ -334,7 +334,7 @@ class ScoreTable(Statistic):
         counts = to_confusion_counts(tp[..., 1:], fp[..., :-1], tp[..., -1:], fp[..., -1:])
         return ConfusionMatrix(counts, counts, rows=self.rows)
 
-    def at(self, threshold: float) -> ConfusionMatrix:
+    def to_confusion_matrix(self, threshold: float) -> ConfusionMatrix:
         """The confusion matrix at one threshold."""
         above = self.scores >= threshold
 
@@ -346,7 +346,9 @@ class ScoreTable(Statistic):
             return np.stack([of_negatives, of_positives], axis=-2)
 
         counts = matrix(self.positive, self.negative)
-        squares = matrix(self.positive_squares, self.negative_squares) if self.weighted else counts
+        squares = (
+            matrix(self.positive_squares, self.negative_squares) if self.has_weights else counts
+        )
         return ConfusionMatrix(counts, squares, rows=self.rows)
 
     def constant(self) -> Self:
@@ -405,14 +407,14 @@ class ScoreBuffer(Statistic):
 
     def __add__(self, other: ScoreBuffer | ScoreTable) -> ScoreBuffer | ScoreTable:  # type: ignore[override]
         if isinstance(other, ScoreTable):
-            return self.settled() + other
+            return self.finalize() + other
         weight = None
         if self.weight is not None or other.weight is not None:
             weight = self._weights + other._weights
         columns = self.positive + other.positive, self.score + other.score
         rows = self.rows + other.rows
         made = ScoreBuffer(*columns, weight, rows)
-        return made.settled() if rows >= ENOUGH else made
+        return made.finalize() if rows >= ENOUGH else made
 
     @property
     def _weights(self) -> tuple[FloatArray, ...]:
@@ -420,9 +422,9 @@ class ScoreBuffer(Statistic):
         return self.weight or tuple(np.ones(len(column)) for column in self.positive)
 
     def __radd__(self, other: ScoreTable) -> ScoreTable:
-        return other + self.settled()
+        return other + self.finalize()
 
-    def settled(self) -> ScoreTable:
+    def finalize(self) -> ScoreTable:
         """The table of the rows."""
         weight = None if self.weight is None else np.concatenate(self.weight)
         positive, score = np.concatenate(self.positive), np.concatenate(self.score)

@@ -100,7 +100,7 @@ def write(stream: IO[bytes], tree: Tree) -> None:
     """What :func:`to_bytes` does, into a stream."""
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         writer = _Writer(archive)
-        told = {"format": FORMAT, "version": VERSION, "tree": writer.told(tree)}
+        told = {"format": FORMAT, "version": VERSION, "tree": writer.encode(tree)}
         archive.writestr(_HEADER, json.dumps(told))
 
 
@@ -116,7 +116,7 @@ def read(stream: IO[bytes], also: tuple[type, ...] = ()) -> Tree:
                     f"has version {told['version']} of the format, expected {VERSION}; it was "
                     "written by another version of calipers"
                 )
-            return _Reader(archive, {kind.__name__: kind for kind in also}).made(told["tree"])
+            return _Reader(archive, {kind.__name__: kind for kind in also}).decode(told["tree"])
     except CorruptError:
         raise
     except OSError as error:
@@ -156,22 +156,24 @@ class _Writer:
         #: What has been written, by identity; held, so that no identity comes twice.
         self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
 
-    def told(self, value: Tree) -> Any:
+    def encode(self, value: Tree) -> Any:
         """A value in JSON."""
         if value is None or isinstance(value, str | bool | int | float):
             return value
         if isinstance(value, np.generic):
             return value.item()
         if isinstance(value, list):
-            return [self.told(each) for each in value]
+            return [self.encode(each) for each in value]
         if isinstance(value, tuple):
-            return {"tuple": [self.told(each) for each in value]}
+            return {"tuple": [self.encode(each) for each in value]}
         if isinstance(value, Mapping):
-            return {"dict": [[self.told(key), self.told(each)] for key, each in value.items()]}
+            return {"dict": [[self.encode(key), self.encode(each)] for key, each in value.items()]}
         if id(value) not in self._known:
             number = len(self._known)
             self._known[id(value)] = value, {"again": number}
-            made = self._array(value) if isinstance(value, np.ndarray) else self._of(value)
+            made = (
+                self._array(value) if isinstance(value, np.ndarray) else self._encode_object(value)
+            )
             return made | {"number": number}
         return self._known[id(value)][1]
 
@@ -183,15 +185,15 @@ class _Writer:
             np.lib.format.write_array(stream, narrow(np.asarray(array)), allow_pickle=False)
         return {"array": name, "dtype": array.dtype.str}
 
-    def _of(self, value: Any) -> dict[str, Any]:
+    def _encode_object(self, value: Any) -> dict[str, Any]:
         if isinstance(value, Statistic):
-            value = value.settled()
+            value = value.finalize()
             made = value._parts()
         elif is_dataclass(value):
             made = {of.name: getattr(value, of.name) for of in fields(value)}
         else:
             raise TypeError(f"{type(value).__name__} is not written")
-        parts = {name: self.told(part) for name, part in made.items()}
+        parts = {name: self.encode(part) for name, part in made.items()}
         return {"kind": type(value).__name__, "parts": parts}
 
 
@@ -202,20 +204,20 @@ class _Reader:
         self._archive, self._also = archive, also
         self._known: dict[int, Any] = {}
 
-    def made(self, told: Any) -> Tree:
+    def decode(self, told: Any) -> Tree:
         """A value from JSON."""
         if isinstance(told, list):
-            return [self.made(each) for each in told]
+            return [self.decode(each) for each in told]
         if not isinstance(told, dict):
             return told
         if "tuple" in told:
-            return tuple(map(self.made, told["tuple"]))
+            return tuple(map(self.decode, told["tuple"]))
         if "dict" in told:
-            return {self.made(key): self.made(each) for key, each in told["dict"]}
+            return {self.decode(key): self.decode(each) for key, each in told["dict"]}
         if "again" in told:
             return self._known[told["again"]]
         found = self._known[told["number"]] = (
-            self._array(told) if "array" in told else self._of(told)
+            self._array(told) if "array" in told else self._decode_object(told)
         )
         return found
 
@@ -227,10 +229,10 @@ class _Reader:
             array = np.lib.format.read_array(stream, allow_pickle=False)
         return np.asarray(array, np.dtype(told["dtype"]))
 
-    def _of(self, told: Mapping[str, Any]) -> Any:
+    def _decode_object(self, told: Mapping[str, Any]) -> Any:
         name = RENAMED.get(told["kind"], told["kind"])
         kind: Callable[..., Any] = self._also.get(name) or _kind(name)
-        return partial(kind)(**{name: self.made(part) for name, part in told["parts"].items()})
+        return partial(kind)(**{name: self.decode(part) for name, part in told["parts"].items()})
 
 
 def _kind(name: str) -> type[Statistic]:

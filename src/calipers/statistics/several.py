@@ -31,14 +31,14 @@ class StatisticVector(Statistic):
         both = zip(self.parts, other.parts, strict=True)
         return type(self)(tuple(one + two for one, two in both))
 
-    def settled(self) -> Self:
+    def finalize(self) -> Self:
         """What each of them stands for."""
-        return self.each(lambda of: of.settled())
+        return self.map_parts(lambda of: of.settled())
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """The same of rows that weigh 1."""
-        return self.each(lambda of: of.in_units(weight))
+        return self.map_parts(lambda of: of.in_units(weight))
 
-    def each(self, change: Callable[[Any], Any]) -> Self:
+    def map_parts(self, change: Callable[[Any], Any]) -> Self:
         """With a change to each of them."""
         return type(self)(tuple(map(change, self.parts)))

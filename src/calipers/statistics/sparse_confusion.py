@@ -66,7 +66,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
         names = ("held", "held_squares", "place", "labels", "rows")
         return {name: getattr(self, name) for name in names}
 
-    def in_units(self, weight: float) -> Self:
+    def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         held = np.rint(self.held / weight)
         return type(self)(**{**self._parts(), "held": held, "held_squares": held})
@@ -149,7 +149,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
         return np.asarray(np.minimum(self.held[..., self._diagonal].sum(axis=-1), self.total))
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Whether weights other than one went in."""
         return self.held_squares is not self.held and not np.array_equal(
             self.held_squares, self.held
@@ -172,22 +172,22 @@ class SparseConfusionMatrix(ConfusionMatrix):
             return np.zeros(self.held.shape[:-1])
         return np.asarray(self.held[..., at])
 
-    def apart(self, power: int) -> FloatArray:
+    def distance_sums(self, power: int) -> FloatArray:
         """Σ |i − j|^power over the rows."""
         truth, predicted = np.divmod(self.place, self.classes)
         return np.asarray(self.held @ (np.abs(truth - predicted) ** power).astype(np.float64))
 
-    def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
+    def occupied_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
         """True class, predicted class and weight of each cell that holds rows, in their order (of
         a single matrix)."""
         there = self.held != 0
         return *np.divmod(self.place[there], self.classes), self.held[there]
 
     @cached_property
-    def _whole(self) -> bool:
+    def _has_whole_counts(self) -> bool:
         return np.array_equal(self.held, np.rint(self.held))
 
-    def _filled(self) -> Self:
+    def _indicator(self) -> Self:
         return self.holding((self.held > 0).astype(np.float64))
 
     def constant(self) -> Self:
@@ -240,7 +240,7 @@ class ConfusionReplicates(ConfusionMatrix):
         return self
 
     @property
-    def weighted(self) -> bool:
+    def has_weights(self) -> bool:
         """Of replicates it is not known."""
         return False
 
@@ -263,15 +263,15 @@ class ConfusionReplicates(ConfusionMatrix):
         """What one cell holds, with leading axes."""
         return self._matrix.cell(truth, predicted)
 
-    def apart(self, power: int) -> FloatArray:
+    def distance_sums(self, power: int) -> FloatArray:
         """Σ |i − j|^power over the rows."""
-        return self._matrix.apart(power)
+        return self._matrix.distance_sums(power)
 
     @cached_property
-    def _whole(self) -> bool:
+    def _has_whole_counts(self) -> bool:
         return all(np.array_equal(of, np.rint(of)) for of in (self.truth, self.prediction))
 
-    def _filled(self) -> ConfusionReplicates:
+    def _indicator(self) -> ConfusionReplicates:
         made: ConfusionReplicates = self.__dict__["_fill"]()
         return made
 

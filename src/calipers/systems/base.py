@@ -36,10 +36,10 @@ class Sample(Protocol):
     def statistic(self) -> Any:
         """What measures are formulas over."""
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """The value of a measure, and how it varies."""
 
-    def per_row(self, measure: Measure) -> FloatArray | None:
+    def row_values(self, measure: Measure) -> FloatArray | None:
         """The value of each row, where the measure is the mean of such."""
 
     def influence(self, measure: Measure, whole: Any = None) -> Influence | None:
@@ -73,11 +73,11 @@ class SystemOutput:
     #: that says nothing here serves all measures of its task.
     needs: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
-    def over(self, measure: Measure) -> Sample | None:
+    def sample_for(self, measure: Measure) -> Sample | None:
         """The rows that the measure is taken over; None where it takes several statistics."""
         raise NotImplementedError
 
-    def composed(self, measure: Measure) -> PointEstimate:
+    def composite_estimate(self, measure: Measure) -> PointEstimate:
         """The reading of a measure that takes several statistics."""
         raise NotImplementedError
 
@@ -86,70 +86,70 @@ class SystemOutput:
         where they do not."""
         return None
 
-    def problem_of(self, measure: Measure) -> Any:
+    def binary_problem(self, measure: Measure) -> Any:
         """The problem of two classes that a measure is about, where it is about one."""
         return None
 
-    def asked(self, measure: Measure) -> tuple[SystemOutput, Measure]:
+    def delegate(self, measure: Measure) -> tuple[SystemOutput, Measure]:
         """Who answers: the problem of two classes that a measure is about, or the system itself."""
-        one = self.problem_of(measure)
+        one = self.binary_problem(measure)
         return (self, measure) if one is None or one is self else (one, measure.plain)
 
     def statistic(self, measure: Measure) -> Statistic | None:
         """What a measure is a formula over; None where it takes more than one."""
-        system, own = self.asked(measure)
-        sample = system.over(own)
+        system, own = self.delegate(measure)
+        sample = system.sample_for(own)
         return None if sample is None else sample.statistic
 
-    def added(self, measure: Measure) -> Statistic | None:
+    def batch_statistic(self, measure: Measure) -> Statistic | None:
         """What batches of rows add up to for a measure: its statistic, unless another one says more
         where rows are gone, or stays small and says the same."""
-        system, own = self.asked(measure)
+        system, own = self.delegate(measure)
         if system is not self:
-            return system.added(own)
-        sample = system.over(own) or system.terms(own)
+            return system.batch_statistic(own)
+        sample = system.sample_for(own) or system.terms(own)
         added = getattr(sample, "added", None)
         return self.statistic(measure) if added is None else added(own)
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """The value of a measure, and how it varies."""
-        system, own = self.asked(measure)
-        sample = system.over(own)
-        made = system.composed(own) if sample is None else sample.reading(own)
+        system, own = self.delegate(measure)
+        sample = system.sample_for(own)
+        made = system.composite_estimate(own) if sample is None else sample.point_estimate(own)
         return made if self.order is None else replace(made, order=self.order)
 
-    def per_row(self, measure: Measure) -> FloatArray | None:
+    def row_values(self, measure: Measure) -> FloatArray | None:
         """The value of each row, where the measure is the mean of such."""
-        system, own = self.asked(measure)
-        sample = system.over(own)
-        return None if sample is None else sample.per_row(own)
+        system, own = self.delegate(measure)
+        sample = system.sample_for(own)
+        return None if sample is None else sample.row_values(own)
 
     def influence(self, measure: Measure, whole: Any) -> Influence | None:
         """By how much each row moves a measure of all rows of which these are a batch, ``whole``
         being their statistic; None where that is not known."""
-        system, own = self.asked(measure)
-        sample = system.over(own) or system.terms(own)
+        system, own = self.delegate(measure)
+        sample = system.sample_for(own) or system.terms(own)
         return None if sample is None else sample.influence(own, whole)
 
     def second(self, measure: Measure, whole: Any) -> Any:
         """The statistic that a second look at all rows adds up for a measure, these being a batch
         of them and ``whole`` what the first one found; None where that tells all."""
-        system, own = self.asked(measure)
-        sample: Any = system.over(own) or system.terms(own)
+        system, own = self.delegate(measure)
+        sample: Any = system.sample_for(own) or system.terms(own)
         found = getattr(sample, "second", None)
         return None if found is None else found(own, whole)
 
-    def constant(self, measure: Measure) -> float:
+    def constant_value(self, measure: Measure) -> float:
         """What the best constant answer gets, where it is known which one that is."""
-        system, own = self.asked(measure)
-        return NAN if system is self else system.constant(own)
+        system, own = self.delegate(measure)
+        return NAN if system is self else system.constant_value(own)
 
-    def beside(self, measure: Measure) -> Mapping[str, float]:
+    def auxiliary_values(self, measure: Measure) -> Mapping[str, float]:
         """What else an estimate of the measure tells: a threshold, a value out of bag."""
-        system, own = self.asked(measure)
-        return {} if system is self else system.beside(own)
+        system, own = self.delegate(measure)
+        return {} if system is self else system.auxiliary_values(own)
 
-    def serves(self, reads: str) -> bool:
+    def supports(self, reads: str) -> bool:
         """Whether it has what some measures read."""
         field, _ = self.needs.get(reads, ("", ""))
         there = getattr(self, field, None)
@@ -158,57 +158,57 @@ class SystemOutput:
     def check(self, measures: Iterable[Measure]) -> None:
         """That the data serve every measure asked for."""
         for measure in measures:
-            self.check_one(measure)
+            self.check_measure(measure)
 
-    def check_one(self, measure: Measure) -> None:
+    def check_measure(self, measure: Measure) -> None:
         """That the data serve a measure."""
         reads = measure.definition.reads or ""
-        if not self.serves(reads):
+        if not self.supports(reads):
             raise InputError(f"{self.name}: {measure} needs {self.needs[reads][1]}")
 
-    def serving(self, measures: Iterable[Measure]) -> Self:
+    def with_measures(self, measures: Iterable[Measure]) -> Self:
         """The system that draws these measures together."""
         return self._with(measures=tuple(measures))
 
-    def under(self, settings: Settings) -> Self:
+    def with_settings(self, settings: Settings) -> Self:
         """The system with these settings; itself, and what it has computed, where it has them."""
         return self if settings == self.settings else self._with(settings=settings)
 
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Self:
+    def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Self:
         """The system on some of the rows."""
-        return self._with(**self.cut(rows))
+        return self._with(**self.take_columns(rows))
 
-    def cut(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
+    def take_columns(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
         """Some of the rows of the columns that it has, and of its clusters."""
         columns = {name: getattr(self, name) for name in self.columns}
         taken = {name: column[rows] for name, column in columns.items() if column is not None}
         if self.clusters is not None:
-            taken["clusters"] = self.clusters.taken(rows)
+            taken["clusters"] = self.clusters.take_rows(rows)
         return {**taken, **self.cut_order(rows)}
 
     def cut_order(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
         """Some of the rows of their order in time, where that is known."""
-        return {} if self.order is None else {"order": self.order.taken(rows)}
+        return {} if self.order is None else {"order": self.order.take_rows(rows)}
 
-    def in_order(self, order: TimeOrder | None) -> Self:
+    def with_time_order(self, order: TimeOrder | None) -> Self:
         """The system whose rows have this order in time."""
         return self if order is None else self._with(order=order)
 
-    def known(self) -> tuple[Any, dict[str, Any]]:
+    def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
         """What is true of each row, and what else systems have in common that are compared."""
         truth: Any = getattr(self, "truth", None)
         return truth, {}
 
-    def answers(self) -> dict[str, Any]:
+    def output_arrays(self) -> dict[str, Any]:
         """What the system says: what :meth:`saying` takes."""
         return {name: getattr(self, name) for name in self.own}
 
-    def entry(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...] | None:
+    def output_shape(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...] | None:
         """The shape of what a system that says this has for each row; None where any will do."""
         column = getattr(self, field)
         return None if column is None else np.shape(column)[1:]
 
-    def saying(self, name: str, said: Mapping[str, Any]) -> Self:
+    def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
         """A system of another name that says something else of the same rows."""
         return self._with(name=name, **said)
 
@@ -217,7 +217,7 @@ class SystemOutput:
         return replace(made, **fields)  # type: ignore[no-any-return]
 
     @property
-    def number(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         columns = (getattr(self, name) for name in self.columns)
         return next(len(column) for column in columns if column is not None)
@@ -226,7 +226,7 @@ class SystemOutput:
         """Without what was kept, which is made again."""
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
 
-    def once(self, key: Any, make: Callable[[], T]) -> T:
+    def cached(self, key: Any, make: Callable[[], T]) -> T:
         """What is computed once for this object; a copy with other fields computes its own."""
         return cached(self, key, make)
 

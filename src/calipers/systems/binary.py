@@ -65,15 +65,15 @@ class BinaryOutput(base.SystemOutput):
         "probabilities": ("probability", "probabilities"),
     }
 
-    def known(self) -> tuple[Any, dict[str, Any]]:
+    def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
         """Which rows are positive, and what the classes are called."""
         return self.labels.positive, {"classes": list(self.labels.names)}
 
-    def saying(self, name: str, said: Mapping[str, Any]) -> Self:
+    def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
         """A system of another name; its threshold, if it has one, was chosen before."""
         return self._with(name=name, rule=None, **said)
 
-    def check_one(self, measure: Measure) -> None:
+    def check_measure(self, measure: Measure) -> None:
         """That the data serve a measure, which is of the positive class or of labels."""
         of_labels = measure.definition.reads == "labels"
         if measure.viewed and not (of_labels and measure.label in (None, *self.labels.names)):
@@ -82,9 +82,9 @@ class BinaryOutput(base.SystemOutput):
                 f"which {self.labels.names[1]} is the positive one; ask for {measure.plain}"
             )
         base.check_named_classes(measure, self.labels.names)
-        super().check_one(measure)
+        super().check_measure(measure)
 
-    def of_answers(
+    def from_predictions(
         self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
     ) -> BinaryOutput:
         """A system of another name that predicts labels of other rows, 1 of the positive class."""
@@ -93,10 +93,10 @@ class BinaryOutput(base.SystemOutput):
         scores: dict[str, Any] = {"score": None, "probability": None, "threshold": None}
         return replace(self, name=name, labels=labels, predicted=said, rule=None, **rows, **scores)
 
-    def cut(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
+    def take_columns(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
         """Some of the rows; the threshold was chosen on all of them."""
         labels = replace(self.labels, positive=self.labels.positive[rows])
-        return {**super().cut(rows), "labels": labels, "rule": None}
+        return {**super().take_columns(rows), "labels": labels, "rule": None}
 
     # --- What measures are formulas over ---------------------------------------------------------
 
@@ -111,11 +111,11 @@ class BinaryOutput(base.SystemOutput):
             self.settings,
             self.weight,
             self.clusters,
-            tuple(m for m in self.measures if m.definition.on is ConfusionMatrix),
+            tuple(m for m in self.measures if m.definition.statistic is ConfusionMatrix),
         )
 
     @cached_property
-    def scored(self) -> ScoredRows:
+    def score_rows(self) -> ScoredRows:
         """The table of scores, and how its rows are redrawn."""
         assert self.score is not None
         return ScoredRows(
@@ -130,61 +130,61 @@ class BinaryOutput(base.SystemOutput):
     @property
     def table(self) -> ScoreTable:
         """The table of distinct scores."""
-        return self.scored.table
+        return self.score_rows.table
 
     @cached_property
-    def chosen(self) -> ChosenThreshold | None:
+    def chosen_threshold(self) -> ChosenThreshold | None:
         """The threshold, where a rule chose it on these rows."""
         if self.rule is None or self.threshold is None:
             return None
-        return ChosenThreshold(self.name, self.rule, self.threshold, self.scored.drawn)
+        return ChosenThreshold(self.name, self.rule, self.threshold, self.score_rows.replicates)
 
-    def problem_of(self, measure: Measure) -> BinaryOutput:
+    def binary_problem(self, measure: Measure) -> BinaryOutput:
         """Itself."""
         return self
 
-    def over(self, measure: Measure) -> Sample:
+    def sample_for(self, measure: Measure) -> Sample:
         """Counts, scores, or the losses of probabilities."""
-        if measure.definition.on is ConfusionMatrix:
+        if measure.definition.statistic is ConfusionMatrix:
             return self.counts
-        if measure.definition.on is ScoreTable:
+        if measure.definition.statistic is ScoreTable:
             of_probabilities = measure.definition.reads == "probabilities"
-            return ProbableRows(self.scored) if of_probabilities else self.scored
+            return ProbableRows(self.score_rows) if of_probabilities else self.score_rows
         assert self.probability is not None
         losses = measure.losses(self._truth, self.probability)
         ends = measure.definition.range_of_two
         return RowLosses(losses, self.weight, self.clusters, self.settings, ends)
 
-    def added(self, measure: Measure) -> Statistic | None:
+    def batch_statistic(self, measure: Measure) -> Statistic | None:
         """Of scores the rows themselves until they are many; of a coefficient of the recalibration
         sums over logits."""
-        if measure.definition.on is ScoreTable and measure.definition.coefficient is None:
-            return self._gathered
+        if measure.definition.statistic is ScoreTable and measure.definition.coefficient is None:
+            return self._score_buffer
         if measure.definition.coefficient is None or self.probability is None:
-            return super().added(measure)
+            return super().batch_statistic(measure)
         columns, delta = (self.probability, self.labels.positive), measure.parameters["delta"]
-        make = partial(LogitSummary.of, *columns, self.weight, delta)
-        return self.once(("logits", delta), make)
+        make = partial(LogitSummary.from_rows, *columns, self.weight, delta)
+        return self.cached(("logits", delta), make)
 
     @cached_property
-    def _gathered(self) -> ScoreBuffer:
+    def _score_buffer(self) -> ScoreBuffer:
         assert self.score is not None
         weight = None if self.weight is None else (self.weight,)
         rows = len(self.labels.positive)
         return ScoreBuffer((self.labels.positive,), (self.score,), weight, rows)
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """As of any system; counts at a threshold that was chosen for these rows flatter."""
-        made = super().reading(measure)
-        if self.rule is None or measure.definition.on is not ConfusionMatrix:
+        made = super().point_estimate(measure)
+        if self.rule is None or measure.definition.statistic is not ConfusionMatrix:
             return made
         return replace(made, caution="the threshold was chosen on these rows")
 
-    def constant(self, measure: Measure) -> float:
+    def constant_value(self, measure: Measure) -> float:
         """What the best constant answer gets."""
-        if measure.definition.on is ConfusionMatrix:
+        if measure.definition.statistic is ConfusionMatrix:
             return best_constant_value(measure, self.counts.matrix.constant())
-        if measure.definition.on is not ScoreTable:
+        if measure.definition.statistic is not ScoreTable:
             # All rows of a class lose the same.
             there = np.flatnonzero(self._sizes)
             return constant_loss(measure, there.astype(np.float64), self._sizes[there])
@@ -198,14 +198,14 @@ class BinaryOutput(base.SystemOutput):
             table = replace(table, scores=share)
         return float(measure.apply(table))
 
-    def beside(self, measure: Measure) -> Mapping[str, float]:
+    def auxiliary_values(self, measure: Measure) -> Mapping[str, float]:
         """The threshold of a measure that is read off one; the value on rows that the threshold was
         not chosen on."""
-        if measure.definition.on is ScoreTable and measure.definition.reads == "scores":
+        if measure.definition.statistic is ScoreTable and measure.definition.reads == "scores":
             return {"threshold": float(measure.threshold(self.table))}
-        if measure.definition.on is ConfusionMatrix and self.chosen is not None:
-            low, high = self.chosen.optimism(measure)
-            outside = self.chosen.out_of_bag(measure)
+        if measure.definition.statistic is ConfusionMatrix and self.chosen_threshold is not None:
+            low, high = self.chosen_threshold.optimism(measure)
+            outside = self.chosen_threshold.out_of_bag(measure)
             return {"out_of_bag": outside, "optimism_low": low, "optimism_high": high}
         return {}
 

@@ -38,13 +38,13 @@ class Clustering(SystemOutput):
     points: FloatArray | None = None
     metric: str = "euclidean"
     distances: Any = None
-    sampled: IntArray | None = None
+    sample_indices: IntArray | None = None
     #: How well its clusters were found again, where that was tried.
     stability: Any = None
     #: How many points each entry stands for; None of one.
-    held: FloatArray | None = None
+    point_counts: FloatArray | None = None
     #: What points add up to, where these are gone.
-    added: Any = None
+    batch_statistic: Any = None
     weight: None = None
     clusters: None = None
     measures: tuple[Measure, ...] = ()
@@ -59,57 +59,57 @@ class Clustering(SystemOutput):
     }
 
     @property
-    def near(self) -> Any:
+    def distance_source(self) -> Any:
         """What distances are taken from."""
-        if self.added is not None:
-            return self.added
+        if self.batch_statistic is not None:
+            return self.batch_statistic
         return self.distances if self.points is None else self.points
 
     @property
     def sizes(self) -> FloatArray:
         """How many points each cluster has."""
-        return np.bincount(self.cluster, self.held, len(self.names)).astype(np.float64)
+        return np.bincount(self.cluster, self.point_counts, len(self.names)).astype(np.float64)
 
-    def check_one(self, measure: Measure) -> None:
+    def check_measure(self, measure: Measure) -> None:
         """That the data serve a measure."""
-        if self.added is not None:
+        if self.batch_statistic is not None:
             return
-        super().check_one(measure)
+        super().check_measure(measure)
         if measure.definition.reads == "distances" and self.points is None:
             own = measure.parameters
             if own["to"] != "points" or own["exponent"] != 1:
                 raise InputError(f"{self.name}: {measure} needs {self.needs['points'][1]}")
 
-    def known(self) -> tuple[Any, dict[str, Any]]:
+    def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
         """The class of each point, and the classes; of the points themselves their digest."""
         points = self.points if self.points is not None else self.distances
         digest = {} if points is None else {"points": _digest(points)}
         return self.truth, {"classes": list(self.classes), **digest}
 
-    def saying(self, name: str, said: Mapping[str, Any]) -> Self:
+    def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
         """Another clustering of the same points."""
         names, cluster = tuple(map(str, said["names"])), said["cluster"]
         if not ((cluster >= 0) & (cluster < len(names))).all():
             raise ValueError("it has points in no cluster")
         return self._with(name=name, cluster=cluster, names=names, stability=None)
 
-    def over(self, measure: Measure) -> Any:
+    def sample_for(self, measure: Measure) -> Any:
         """How clusters meet the true classes, or how their points lie."""
         reads = measure.definition.reads
         if reads == "partitions":
             return self.meeting
-        if self.added is not None:
-            return self.added.over(measure)
+        if self.batch_statistic is not None:
+            return self.batch_statistic.sample_for(measure)
         if reads == "points":
-            return self.once("dispersion", self._dispersion)
+            return self.cached("dispersion", self._dispersion)
         if reads == "pairs":
-            return self.once("extremes", self._extremes)
+            return self.cached("extremes", self._extremes)
         own, place = measure.parameters, None
         if measure.label is not None:
             place = self.names.index(measure.label) if measure.label in self.names else -1
         key = own["to"], own["exponent"]
-        of = self.once(("near", *key), lambda: self._silhouettes(*key))
-        return self.once(("mean", *key, place), lambda: MeanSilhouette(of, place))
+        of = self.cached(("near", *key), lambda: self._silhouettes(*key))
+        return self.cached(("mean", *key, place), lambda: MeanSilhouette(of, place))
 
     def _dispersion(self) -> ClusterDispersion:
         assert self.points is not None
@@ -132,7 +132,7 @@ class Clustering(SystemOutput):
             return SimplifiedSilhouettes(*rows, self.points, self.settings)
         metric = "sqeuclidean" if exponent == 2 else self.metric
         quick = self.points is not None and metric == "sqeuclidean"
-        sampled = None if quick else self.sampled
+        sampled = None if quick else self.sample_indices
         return Silhouettes(*rows, self._geometry(metric), self.settings, sampled)
 
     @property
@@ -146,12 +146,12 @@ class Clustering(SystemOutput):
 
         def make() -> PartitionRows:
             rows = truth, self.cluster, self.classes, self.names
-            moves = None if self.added is None else self.added.influence
-            return PartitionRows(*rows, self.settings, asked, self.held, moves)
+            moves = None if self.batch_statistic is None else self.batch_statistic.influence
+            return PartitionRows(*rows, self.settings, asked, self.point_counts, moves)
 
-        return self.once("meeting", make)
+        return self.cached("meeting", make)
 
-    def constant(self, measure: Measure) -> float:
+    def constant_value(self, measure: Measure) -> float:
         """What all points in one cluster get."""
         if measure.definition.reads != "partitions":
             return NAN

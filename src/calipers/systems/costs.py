@@ -30,29 +30,29 @@ if TYPE_CHECKING:
 class CostRows(SortedRows):
     """Rows of which a measure reads the order of their costs, each predicted to be of size 0."""
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a quantile; without replicates where too few rows lie beyond it, of which
         the same few would be drawn again and again."""
-        made = super().reading(measure)
-        if not self._enough(_proportion_below(measure)):
+        made = super().point_estimate(measure)
+        if not self._has_enough_rows(_proportion_below(measure)):
             made = replace(made, replicates=None)
-        return replace(made, law=self)
+        return replace(made, joint_distribution=self)
 
-    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
+    def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """By rows drawn for both, where there are enough."""
-        made = replace(first, law=None) - replace(second, law=None)
+        made = replace(first, joint_distribution=None) - replace(second, joint_distribution=None)
         if first.replicates is not None:
             return made
         return replace(made, methods={"percentile": _too_few})
 
-    def _enough(self, share: float) -> bool:
+    def _has_enough_rows(self, share: float) -> bool:
         """Whether limits lie within the data."""
         level = self.settings.level
         return proportions.ranks_of_quantile(share, math.floor(self.size), level) is not None
 
     def _methods(self, measure: MeasureLike, made: PointEstimate) -> dict[str, Limits]:
         share = _proportion_below(measure)
-        if not self._enough(share):
+        if not self._has_enough_rows(share):
             return {"woodruff": _too_few, "order statistics": _too_few}
         out: dict[str, Limits] = {"woodruff": partial(self._woodruff, made.value, share=share)}
         if self.weight is None and self.clusters is None:
@@ -100,17 +100,17 @@ class KnownValue:
         """The sum, as a mean and how often it counts."""
         return Moments.from_rows(self.values, self.weight)
 
-    def added(self, measure: MeasureLike) -> Moments | None:
+    def batch_statistic(self, measure: MeasureLike) -> Moments | None:
         """What batches add up to: nothing of a number of a system."""
         return self.statistic if self.kind == "count" else None
 
-    def per_row(self, measure: MeasureLike) -> None:
+    def row_values(self, measure: MeasureLike) -> None:
         """It is no mean."""
 
     def influence(self, measure: MeasureLike, whole: Moments | None = None) -> None:
         """Other rows would have another sum."""
 
-    def reading(self, measure: MeasureLike) -> PointEstimate:
+    def point_estimate(self, measure: MeasureLike) -> PointEstimate:
         """The value, which has no interval."""
         statistic, rows = self.statistic, len(self.values)
         return PointEstimate(
@@ -137,22 +137,22 @@ class RowCost(SystemOutput):
 
     columns: ClassVar = ("spent", "weight")
 
-    def over(self, measure: Measure) -> RowLosses | CostRows | KnownValue:
+    def sample_for(self, measure: Measure) -> RowLosses | CostRows | KnownValue:
         """The costs of the rows."""
         if measure.definition.interval == "none":
             return KnownValue(self.spent, self.weight, self.settings)
-        if measure.definition.on is Moments:
+        if measure.definition.statistic is Moments:
             return RowLosses(self.spent, self.weight, self.clusters, self.settings)
         nothing = np.zeros(len(self.spent))
         rows = nothing, self.spent, self.weight, self.clusters, self.settings
-        return self.once("order", lambda: CostRows(*rows))
+        return self.cached("order", lambda: CostRows(*rows))
 
 
 @dataclass(frozen=True, eq=False)
 class SystemCost(RowCost):
     """A cost of which the system has one number."""
 
-    def over(self, measure: Measure) -> KnownValue:
+    def sample_for(self, measure: Measure) -> KnownValue:
         """The number."""
         return KnownValue(self.spent, None, self.settings, "number of a system")
 
@@ -168,12 +168,12 @@ class CostOutput(SystemOutput):
     weight: FloatArray | None
     settings: Settings
     clusters: ClusterIndex | None = None
-    called: str = "rows"
+    cost_name: str = "rows"
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("spent", "weight")
 
-    def check_one(self, measure: Measure) -> None:
+    def check_measure(self, measure: Measure) -> None:
         """That there is such a cost, of each row where the measure is about rows."""
         if measure.label is None:
             ask = replace(measure, label=(*self.costs, *self.numbers)[0])
@@ -182,18 +182,18 @@ class CostOutput(SystemOutput):
         if measure.label in self.numbers and measure.definition.interval != "none":
             raise InputError(f"{measure}: {measure.label} is one number for each system")
 
-    def problem_of(self, measure: Measure) -> RowCost:
+    def binary_problem(self, measure: Measure) -> RowCost:
         """One of the costs."""
         label = str(measure.label)
-        return self.once(label, lambda: self._one(label))
+        return self.cached(label, lambda: self._row_cost(label))
 
-    def _one(self, label: str) -> RowCost:
+    def _row_cost(self, label: str) -> RowCost:
         if label in self.numbers:
             return SystemCost(self.name, np.array([self.numbers[label]]), None, self.settings)
         column = np.ascontiguousarray(self.spent[:, self.costs.index(label)])
         return RowCost(self.name, column, self.weight, self.settings, self.clusters)
 
-    def reading(self, measure: Measure) -> PointEstimate:
+    def point_estimate(self, measure: Measure) -> PointEstimate:
         """The reading, of rows by what they are called."""
-        unit = "system" if measure.label in self.numbers else self.called
-        return replace(super().reading(measure), unit=unit)
+        unit = "system" if measure.label in self.numbers else self.cost_name
+        return replace(super().point_estimate(measure), unit=unit)

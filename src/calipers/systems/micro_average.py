@@ -45,14 +45,14 @@ def micro_average(
     system: base.SystemOutput, one: binary.BinaryOutput, measure: Measure
 ) -> PointEstimate:
     """The reading of a micro average, from that problem."""
-    rows, found = system.number, one.reading(measure.plain)
+    rows, found = system.n_rows, one.point_estimate(measure.plain)
     made = average_of_scores(measure, [(1.0, found)], rows, system.settings)
 
     def influence() -> Influence | None:
         moved = made.influence and made.influence()
         if moved is None:
             return None
-        by_row = moved.plain.column.reshape(rows, -1).sum(axis=1)
+        by_row = moved.corrected.column.reshape(rows, -1).sum(axis=1)
         return replace(
             moved, column=by_row, space=VarianceEstimator(system.weight, system.clusters)
         )

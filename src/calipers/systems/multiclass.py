@@ -141,16 +141,16 @@ class MulticlassOutput(base.SystemOutput):
         """Scores or probabilities, a column a class."""
         return None if self.rows is None else self.rows.table
 
-    def known(self) -> tuple[Any, dict[str, Any]]:
+    def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
         """The class of each row, and what the classes are called."""
         return self.problem.truth, {"classes": list(self.problem.names)}
 
-    def saying(self, name: str, said: Mapping[str, Any]) -> Self:
+    def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
         """A system of another name that says something else of the same rows."""
         table, codes = said["score"], said["predicted"]
         if codes is not None and not ((codes >= 0) & (codes < len(self.problem.names))).all():
             raise ValueError("it predicts what is no class")
-        rows = None if table is None else ClassScoreRows.of(self.problem.truth, table)
+        rows = None if table is None else ClassScoreRows.from_scores(self.problem.truth, table)
         own = {"predicted": said["predicted"], "is_probability": said["is_probability"]}
         return self._with(name=name, rows=rows, **own)
 
@@ -170,17 +170,17 @@ class MulticlassOutput(base.SystemOutput):
         return self.problem.clusters
 
     @property
-    def number(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         return len(self.problem.truth)
 
-    def under(self, settings: Settings) -> MulticlassOutput:
+    def with_settings(self, settings: Settings) -> MulticlassOutput:
         """The system with these settings; itself, and what it has computed, where it has them."""
         if settings == self.settings:
             return self
         return replace(self, problem=replace(self.problem, settings=settings))
 
-    def of_answers(
+    def from_predictions(
         self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
     ) -> MulticlassOutput:
         """A system of another name that predicts classes of other rows."""
@@ -191,36 +191,38 @@ class MulticlassOutput(base.SystemOutput):
             is_probability=False, order=None,
         )  # fmt: skip
 
-    def cut(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
+    def take_columns(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
         """Some of the rows; the classes stay."""
         p = self.problem
         problem = replace(
             p,
             classes=replace(p.classes, codes=p.truth[rows]),
             weight=None if p.weight is None else p.weight[rows],
-            clusters=None if p.clusters is None else p.clusters.taken(rows),
+            clusters=None if p.clusters is None else p.clusters.take_rows(rows),
         )
         return {
             "problem": problem,
             "predicted": None if self.predicted is None else self.predicted[rows],
-            "rows": None if self.rows is None else self.rows.taken(rows),
+            "rows": None if self.rows is None else self.rows.take_rows(rows),
             **self.cut_order(rows),
         }
 
-    def check_one(self, measure: Measure) -> None:
+    def check_measure(self, measure: Measure) -> None:
         """That data and classes serve a measure."""
         d, names = measure.definition, self.problem.names
         one = replace(measure.plain, label=names[0])
-        averaged = d.on is ConfusionMatrix or (d.on is ScoreTable and d.reads == "scores")
-        whole = measure.viewed or d.any_classes
+        averaged = d.statistic is ConfusionMatrix or (
+            d.statistic is ScoreTable and d.reads == "scores"
+        )
+        whole = measure.viewed or d.is_multiclass
         if not whole and not averaged:
             raise InputError(
                 f"{measure} is about two classes: ask for {one}, or name the positive one "
                 "(positive=…)"
             )
-        super().check_one(measure)
+        super().check_measure(measure)
         if measure.average is not None and not averaged:
-            instead = measure.plain if d.any_classes else one
+            instead = measure.plain if d.is_multiclass else one
             raise InputError(f"{measure}: there is no such average; ask for {instead}")
         check_named_classes(measure, names)
         if not whole:
@@ -232,20 +234,20 @@ class MulticlassOutput(base.SystemOutput):
 
     # --- What measures are formulas over ---------------------------------------------------------
 
-    def problem_of(self, measure: Measure) -> binary.BinaryOutput | None:
+    def binary_problem(self, measure: Measure) -> binary.BinaryOutput | None:
         """The problem of two classes that a measure of one class is about, or one of the confidence
         in the label that is given."""
         d = measure.definition
-        if d.on is ConfusionMatrix:
+        if d.statistic is ConfusionMatrix:
             return None
         if measure.label is not None:
             return self.against_rest(measure.label)
-        confident = d.on is ScoreTable and d.reads == "probabilities" and d.skill_of is None
+        confident = d.statistic is ScoreTable and d.reads == "probabilities" and d.skill_of is None
         return self.confidence if confident else None
 
-    def over(self, measure: Measure) -> Sample | None:
+    def sample_for(self, measure: Measure) -> Sample | None:
         """Counts, places of the true classes, or losses."""
-        on = measure.definition.on
+        on = measure.definition.statistic
         if on is ConfusionMatrix:
             return self.counts
         if on is ClassRanks:
@@ -254,17 +256,19 @@ class MulticlassOutput(base.SystemOutput):
             return None
         return RowLosses(self.losses(measure), self.weight, self.clusters, self.settings)
 
-    def added(self, measure: Measure) -> Statistic | None:
+    def batch_statistic(self, measure: Measure) -> Statistic | None:
         """What batches of rows add up to for a measure; of what is saved of a loss this, and the
         sizes of the classes."""
-        saved = self._saved(measure)
+        saved = self._skill_rows(measure)
         if saved is not None:
             return saved.statistic
-        return self._tables(measure) if self._is_average(measure) else super().added(measure)
+        return (
+            self._tables(measure) if self._is_average(measure) else super().batch_statistic(measure)
+        )
 
     def influence(self, measure: Measure, whole: Any) -> Influence | None:
         """By how much each row moves a measure of all rows of which these are a batch."""
-        saved = self._saved(measure)
+        saved = self._skill_rows(measure)
         if saved is not None:
             return saved.influence(whole)
         if not self._is_average(measure):
@@ -280,7 +284,9 @@ class MulticlassOutput(base.SystemOutput):
 
     def _is_average(self, measure: Measure) -> bool:
         """Whether it is an average of a measure of scores over classes, each against the rest."""
-        over = measure.average in ("macro", "weighted") and measure.definition.on is ScoreTable
+        over = (
+            measure.average in ("macro", "weighted") and measure.definition.statistic is ScoreTable
+        )
         return over and self.score is not None
 
     def _tables(self, measure: Measure) -> ClassTables:
@@ -288,12 +294,12 @@ class MulticlassOutput(base.SystemOutput):
         p, plain = self.problem, measure.plain
 
         def made() -> ClassTables:
-            tables = [self.against_rest(label).added(plain) for label in p.names]
+            tables = [self.against_rest(label).batch_statistic(plain) for label in p.names]
             return ClassTables(p.names, tuple(tables), p.sizes)
 
-        return self.once(("tables", measure.definition.reads), made)
+        return self.cached(("tables", measure.definition.reads), made)
 
-    def _saved(self, measure: Measure) -> SkillRows | None:
+    def _skill_rows(self, measure: Measure) -> SkillRows | None:
         """The rows of a batch of whose loss something is saved."""
         p, skill_of = self.problem, measure.definition.skill_of
         if skill_of is None or measure.label is not None or self.rows is None:
@@ -308,9 +314,9 @@ class MulticlassOutput(base.SystemOutput):
             rows = p.truth, p.sizes, p.weight, p.clusters
             return SkillRows(loss, self.losses(loss), *rows, constant)
 
-        return self.once(("saved", skill_of), made)
+        return self.cached(("saved", skill_of), made)
 
-    def composed(self, measure: Measure) -> PointEstimate:
+    def composite_estimate(self, measure: Measure) -> PointEstimate:
         """What is saved of a loss; or a measure of scores, averaged over the classes with rows."""
         if measure.definition.skill_of is not None:
             p, loss = self.problem, parse(measure.definition.skill_of, "probabilities")
@@ -320,17 +326,18 @@ class MulticlassOutput(base.SystemOutput):
             )
             return estimate_skill(measure, loss, self.losses(loss), constant)
         if measure.average == "micro":
-            return micro_average(self, self._pooled(measure), measure)
+            return micro_average(self, self._pooled_output(measure), measure)
         if measure.average in PAIRWISE:
             terms = [
-                (weight, self._of_pair(pair, measure)) for pair, weight in self._pairs(measure)
+                (weight, self._pair_estimate(pair, measure))
+                for pair, weight in self._pairs(measure)
             ]
-            return average_of_scores(measure, terms, self.number, self.settings, "one_class")
+            return average_of_scores(measure, terms, self.n_rows, self.settings, "one_class")
         terms = [
-            (weight, self.against_rest(name).reading(measure.plain))
+            (weight, self.against_rest(name).point_estimate(measure.plain))
             for name, weight in self._weights(measure).items()
         ]
-        return average_of_scores(measure, terms, self.number, self.settings)
+        return average_of_scores(measure, terms, self.n_rows, self.settings)
 
     def _weights(self, measure: Measure) -> dict[str, float]:
         return class_weights(measure, self.problem.names, self.problem.shares)
@@ -343,7 +350,7 @@ class MulticlassOutput(base.SystemOutput):
         own = np.array([sizes[list(pair)].sum() if weighted else 1.0 for pair in pairs])
         return list(zip(pairs, (own / own.sum()).tolist(), strict=True)) if pairs else []
 
-    def _one(self, pair: tuple[int, int], *, alone: bool) -> binary.BinaryOutput:
+    def _pair_output(self, pair: tuple[int, int], *, alone: bool) -> binary.BinaryOutput:
         """The first class of a pair against the second, by the scores of the first: on their rows
         ``alone``, or with the others as rows of no weight."""
         assert self.score is not None
@@ -358,19 +365,19 @@ class MulticlassOutput(base.SystemOutput):
             score=np.ascontiguousarray(self.score[:, own], np.float64),
             clusters=p.clusters,
         )
-        return one.taken(inside) if alone else one
+        return one.take_rows(inside) if alone else one
 
-    def _of_pair(self, pair: tuple[int, int], measure: Measure) -> PointEstimate:
+    def _pair_estimate(self, pair: tuple[int, int], measure: Measure) -> PointEstimate:
         p, plain = self.problem, measure.plain
         return rescale_to_all_rows(
-            self._one(pair, alone=True).reading(plain),
+            self._pair_output(pair, alone=True).point_estimate(plain),
             np.flatnonzero((p.truth == pair[0]) | (p.truth == pair[1])),
-            self.number,
+            self.n_rows,
             VarianceEstimator(p.weight, p.clusters),
-            lambda: self._one(pair, alone=False).scored.drawn_by_row.of(plain),
+            lambda: self._pair_output(pair, alone=False).score_rows.drawn_by_row.evaluate(plain),
         )
 
-    def _pooled(self, measure: Measure) -> binary.BinaryOutput:
+    def _pooled_output(self, measure: Measure) -> binary.BinaryOutput:
         """All classes of all rows as one problem of two classes."""
         assert self.score is not None
         picked = np.flatnonzero(measure.picked(self.problem.names))
@@ -382,29 +389,29 @@ class MulticlassOutput(base.SystemOutput):
         truth: Any = self.problem.truth  # losses take numbers of any kind
         return measure.losses(truth, self.rows)
 
-    def constant(self, measure: Measure) -> float:
+    def constant_value(self, measure: Measure) -> float:
         """What the best constant answer gets."""
         d = measure.definition
-        if d.on is ConfusionMatrix:
+        if d.statistic is ConfusionMatrix:
             if measure.label is None:
                 return best_constant_value(measure, self.counts.constant)
             return best_constant_value(
-                measure.plain, self.counts.matrix.of_class(measure.label).constant()
+                measure.plain, self.counts.matrix.class_matrix(measure.label).constant()
             )
-        if self.problem_of(measure) is not None:
-            return super().constant(measure)
-        if d.on is ClassRanks:  # the constant answer lists the classes by frequency
+        if self.binary_problem(measure) is not None:
+            return super().constant_value(measure)
+        if d.statistic is ClassRanks:  # the constant answer lists the classes by frequency
             shares = np.sort(self.problem.shares)[::-1]
             place: Any = np.arange(len(shares))  # none of which has an equal
             return float((shares * measure.losses(place, np.zeros_like(place))).sum())
         if d.skill_of is not None:
             return 0.0 if np.count_nonzero(self.problem.sizes) > 1 else NAN
-        if d.on is ScoreTable:
+        if d.statistic is ScoreTable:
             if measure.average == "micro":
-                systems, weights = [self._pooled(measure)], [1.0]
+                systems, weights = [self._pooled_output(measure)], [1.0]
             elif measure.average in PAIRWISE:
                 pairs = self._pairs(measure)
-                systems = [self._one(pair, alone=True) for pair, _ in pairs]
+                systems = [self._pair_output(pair, alone=True) for pair, _ in pairs]
                 weights = [weight for _, weight in pairs]
             else:
                 weight_of = self._weights(measure)
@@ -423,7 +430,7 @@ class MulticlassOutput(base.SystemOutput):
         """The confusion matrix, and how its rows are redrawn."""
         assert self.predicted is not None
         p = self.problem
-        together = tuple(m for m in self.measures if m.definition.on is ConfusionMatrix)
+        together = tuple(m for m in self.measures if m.definition.statistic is ConfusionMatrix)
         return ClassCounts.from_codes(
             p.truth, self.predicted, p.names, self.settings, p.weight, p.clusters, together
         )
@@ -437,7 +444,7 @@ class MulticlassOutput(base.SystemOutput):
 
     def against_rest(self, label: str) -> binary.BinaryOutput:
         """The scores of one class, as those of a problem of two."""
-        return self.once(label, lambda: self._against_rest(label))
+        return self.cached(label, lambda: self._against_rest(label))
 
     def _against_rest(self, label: str) -> binary.BinaryOutput:
         assert self.score is not None

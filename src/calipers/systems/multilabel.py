@@ -64,17 +64,17 @@ class MultilabelOutput(base.SystemOutput):
         "probabilities": ("is_probability", "a probability for each label"),
     }
 
-    def known(self) -> tuple[Any, dict[str, Any]]:
+    def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
         """The labels of each row, and which there are."""
         return self.truth, {"labels": list(self.labels)}
 
     # --- What measures are formulas over ---------------------------------------------------------
 
-    def of_label(self, label: str) -> binary.BinaryOutput:
+    def label_output(self, label: str) -> binary.BinaryOutput:
         """One label, as a problem of two classes."""
-        return self.once(label, lambda: self._of_label(label))
+        return self.cached(label, lambda: self._make_label_output(label))
 
-    def _of_label(self, label: str) -> binary.BinaryOutput:
+    def _make_label_output(self, label: str) -> binary.BinaryOutput:
         place = self.labels.index(label)
 
         def column(table: Any) -> Any:
@@ -89,20 +89,20 @@ class MultilabelOutput(base.SystemOutput):
             predicted=column(self.predicted),
             score=score,
             probability=score if self.is_probability else None,
-            threshold=self.threshold_of(label),
+            threshold=self.label_threshold(label),
             clusters=self.clusters,
             measures=tuple(dict.fromkeys(m.plain for m in self.measures if m.label == label)),
         )
 
-    def threshold_of(self, label: str) -> float | None:
+    def label_threshold(self, label: str) -> float | None:
         """At or above which score a row is said to have the label."""
         if isinstance(self.thresholds, dict):
             return self.thresholds[label]
         return self.thresholds
 
-    def problem_of(self, measure: Measure) -> binary.BinaryOutput | None:
+    def binary_problem(self, measure: Measure) -> binary.BinaryOutput | None:
         """The problem of two classes that a measure of one label is about."""
-        return None if measure.label is None else self.of_label(measure.label)
+        return None if measure.label is None else self.label_output(measure.label)
 
     @cached_property
     def counts(self) -> LabelCounts:
@@ -117,18 +117,18 @@ class MultilabelOutput(base.SystemOutput):
         """The counts of each label."""
         return self.counts.matrices
 
-    def _pooled(self, measure: Measure) -> binary.BinaryOutput:
+    def _pooled_output(self, measure: Measure) -> binary.BinaryOutput:
         """All labels of all rows, or those asked for, as one problem of two classes."""
         picked, score = measure.picked(self.labels), self.score
         assert score is not None
-        return self.once(
+        return self.cached(
             ("pooled", measure.among),
             lambda: pool_classes(self, self.truth[:, picked], score[:, picked]),
         )
 
     def values(self, measure: Measure) -> FloatArray:
         """The value of each row; NaN where it has none."""
-        return self.once(measure, lambda: self._values(measure))
+        return self.cached(measure, lambda: self._values(measure))
 
     def _values(self, measure: Measure) -> FloatArray:
         truth: Any = self.truth
@@ -143,43 +143,45 @@ class MultilabelOutput(base.SystemOutput):
         losses = measure.losses(truth.ravel().astype(np.float64), score.ravel())
         return np.asarray(losses.reshape(truth.shape).mean(axis=1))
 
-    def over(self, measure: Measure) -> Sample | None:
+    def sample_for(self, measure: Measure) -> Sample | None:
         """The counts of each label, or a value per row."""
-        if measure.definition.on is ConfusionMatrix:
+        if measure.definition.statistic is ConfusionMatrix:
             return self.counts
-        if measure.definition.on is ScoreTable:
+        if measure.definition.statistic is ScoreTable:
             return None
         rows = self.weight, self.clusters, self.settings, measure.definition.range_of_two
         return RowValues(self.values(measure), *rows)
 
     def terms(self, measure: Measure) -> AveragedScores | None:
         """The tables of scores of the labels, of which an average is taken."""
-        if measure.definition.on is not ScoreTable:
+        if measure.definition.statistic is not ScoreTable:
             return None
         picked = measure.picked(self.labels)
         labels = tuple(name for name, used in zip(self.labels, picked, strict=True) if used)
         if measure.average == "micro":
-            return AveragedScores(self, labels, [self._pooled(measure)], pooled=True)
-        return AveragedScores(self, labels, [self.of_label(label) for label in labels])
+            return AveragedScores(self, labels, [self._pooled_output(measure)], is_pooled=True)
+        return AveragedScores(self, labels, [self.label_output(label) for label in labels])
 
-    def added(self, measure: Measure) -> Statistic | None:
+    def batch_statistic(self, measure: Measure) -> Statistic | None:
         """As of any system; tables of scores once for all averages over the same labels."""
         terms = self.terms(measure) if measure.label is None else None
         if terms is None:
-            return super().added(measure)
-        return self.once(("tables", terms.pooled, terms.labels), lambda: terms.added(measure))
+            return super().batch_statistic(measure)
+        return self.cached(
+            ("tables", terms.is_pooled, terms.labels), lambda: terms.batch_statistic(measure)
+        )
 
-    def composed(self, measure: Measure) -> PointEstimate:
+    def composite_estimate(self, measure: Measure) -> PointEstimate:
         """A measure of scores, averaged over labels."""
-        return self.once(("average", measure), lambda: self._average(measure))
+        return self.cached(("average", measure), lambda: self._average(measure))
 
     def _average(self, measure: Measure) -> PointEstimate:
         """A measure of scores averaged over labels; the micro average is that of all rows and
         labels taken together."""
         if measure.average == "micro":
-            return micro_average(self, self._pooled(measure), measure)
+            return micro_average(self, self._pooled_output(measure), measure)
         terms = [
-            (weight, self.of_label(label).reading(measure.plain))
+            (weight, self.label_output(label).point_estimate(measure.plain))
             for label, weight in class_weights(measure, self.labels, self.shares).items()
         ]
         return average_of_scores(measure, terms, len(self.truth), self.settings)
@@ -224,15 +226,15 @@ class MultilabelOutput(base.SystemOutput):
         number = int(np.count_nonzero(np.bincount(place.ravel())))
         return bits[: self.truth.shape[1]].astype(bool), number
 
-    def constant(self, measure: Measure) -> float:
+    def constant_value(self, measure: Measure) -> float:
         """Of the best constant answer, where it is known which one that is."""
         d, p = measure.definition, self.shares[measure.picked(self.labels)]
         if measure.label is not None:
-            return super().constant(measure)
-        if d.on is ScoreTable:
+            return super().constant_value(measure)
+        if d.statistic is ScoreTable:
             return self._constant_score(measure)
-        if d.default is not None:
-            return d.default(self.truth, self.weight)
+        if d.constant_value is not None:
+            return d.constant_value(self.truth, self.weight)
         if d.reads != "probabilities":
             return NAN
         both = (measure.losses(np.full(len(p), y), p) for y in (1.0, 0.0))
@@ -241,10 +243,10 @@ class MultilabelOutput(base.SystemOutput):
 
     def _constant_score(self, measure: Measure) -> float:
         if measure.average == "micro":
-            return float(measure.plain.apply(self._pooled(measure).table.constant()))
+            return float(measure.plain.apply(self._pooled_output(measure).table.constant()))
         weights = class_weights(measure, self.labels, self.shares)
         values = [
-            weight * float(measure.plain.apply(self.of_label(label).table.constant()))
+            weight * float(measure.plain.apply(self.label_output(label).table.constant()))
             for label, weight in weights.items()
         ]
         return sum(values) if values else NAN

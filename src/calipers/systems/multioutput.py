@@ -44,7 +44,7 @@ class MultioutputLosses:
     clusters: ClusterIndex | None
     settings: Settings
 
-    def reading(self, measure: Any) -> PointEstimate:
+    def point_estimate(self, measure: Any) -> PointEstimate:
         """The reading of an average."""
         moments = [Moments.from_rows(column, self.weight) for column in self.values.T]
         value, share = _average_outputs(measure, moments)
@@ -86,7 +86,7 @@ class StreamedOutputs:
     clusters: ClusterIndex | None
     settings: Settings
 
-    def added(self, measure: Any) -> StatisticVector:
+    def batch_statistic(self, measure: Any) -> StatisticVector:
         """The moments of each output."""
         return StatisticVector(
             tuple(Moments.from_rows(column, self.weight) for column in self.values.T)
@@ -94,20 +94,20 @@ class StreamedOutputs:
 
     def influence(self, measure: Any, whole: StatisticVector) -> Influence | None:
         """By how much each row moves the average."""
-        rest = self.as_loss(measure, whole), self.weight, self.clusters
-        return influence(measure.plain, *rest, self.as_one(measure, whole)[1])
+        rest = self.combined_loss(measure, whole), self.weight, self.clusters
+        return influence(measure.plain, *rest, self.combined_moments(measure, whole)[1])
 
     def second(self, measure: Any, whole: StatisticVector) -> Moments:
         """The moments of the one loss."""
         rest = self.weight, self.clusters, self.settings
-        return RowLosses(self.as_loss(measure, whole), *rest).added(measure.plain)
+        return RowLosses(self.combined_loss(measure, whole), *rest).batch_statistic(measure.plain)
 
-    def as_loss(self, measure: Any, whole: StatisticVector) -> FloatArray:
+    def combined_loss(self, measure: Any, whole: StatisticVector) -> FloatArray:
         """The one loss of each row."""
         return np.asarray(self.values @ _average_outputs(measure, whole.parts)[1])
 
     @staticmethod
-    def as_one(
+    def combined_moments(
         measure: Any, whole: StatisticVector, found: Moments | None = None
     ) -> tuple[float | None, Moments]:
         """The value, and the moments of the one loss as they were ``found``, or as far as those of
@@ -126,18 +126,18 @@ class StreamedOutputs:
 class StreamedOutputAverages:
     """Averages over outputs whose rows are added up, of measures that take the rows of each."""
 
-    each: Sequence[Any]
+    outputs: Sequence[Any]
     weight: FloatArray | None
 
-    def added(self, measure: Any) -> StatisticVector:
+    def batch_statistic(self, measure: Any) -> StatisticVector:
         """The rows of each output."""
-        return StatisticVector(tuple(one.statistic for one in self.each))
+        return StatisticVector(tuple(one.statistic for one in self.outputs))
 
     def influence(self, measure: Any, whole: StatisticVector) -> Influence | None:
         """By how much each row moves the average."""
         weights, total = output_weights(measure.among), None
-        shares = np.full(len(self.each), 1 / len(self.each)) if weights is None else weights
-        for share, one, of in zip(shares, self.each, whole.parts, strict=True):
+        shares = np.full(len(self.outputs), 1 / len(self.outputs)) if weights is None else weights
+        for share, one, of in zip(shares, self.outputs, whole.parts, strict=True):
             found = one.influence(measure.plain, of)
             if found is None:
                 return None
@@ -147,13 +147,13 @@ class StreamedOutputAverages:
     def second(self, measure: Any, whole: StatisticVector) -> Moments | None:
         """What tells how skewed that is."""
         found = self.influence(measure, whole)
-        return None if found is None else SkewMoments.from_rows(found.plain.column)
+        return None if found is None else SkewMoments.from_rows(found.corrected.column)
 
-    def reading(
+    def point_estimate(
         self, measure: Any, each: Sequence[PointEstimate], whole: StatisticVector, seen: RowSummary
     ) -> PointEstimate:
         """The reading of an average, of the readings of each."""
-        return replace(mean_over_outputs(measure, each), skew=lambda: seen.skewness)
+        return replace(mean_over_outputs(measure, each), skewness_size=lambda: seen.skewness)
 
 
 def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEstimate:
@@ -175,9 +175,9 @@ def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEsti
 
     def skewness() -> float:
         found = influence() if influence is not None else None
-        return 0.0 if found is None else abs(intervals.skewness(found.moved))
+        return 0.0 if found is None else abs(intervals.skewness(found.influence_values))
 
-    return replace(made, skew=skewness)
+    return replace(made, skewness_size=skewness)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +186,7 @@ class JointOutputs(RegressionOutput):
 
     among: Among = None
 
-    def over(self, measure: Measure) -> RowLosses:
+    def sample_for(self, measure: Measure) -> RowLosses:
         """The mean loss of each row."""
         losses = weighted_output_mean(self.among, measure.losses(self.truth, self.predicted))
         return RowLosses(losses, self.weight, self.clusters, self.settings)
@@ -210,17 +210,19 @@ class MultioutputRegression(SystemOutput):
     own: ClassVar = RegressionOutput.own
     needs: ClassVar = RegressionOutput.needs
 
-    def known(self) -> tuple[Any, dict[str, Any]]:
+    def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
         """The truth of each row, and what the outputs are called."""
         return self.truth, {"outputs": list(self.outputs)}
 
-    def of_output(self, output: str) -> RegressionOutput:
+    def single_output(self, output: str) -> RegressionOutput:
         """One output."""
         place = self.outputs.index(output)
-        made: RegressionOutput = self.once(output, lambda: self._some(RegressionOutput, place))
+        made: RegressionOutput = self.cached(
+            output, lambda: self._select_columns(RegressionOutput, place)
+        )
         return made
 
-    def _some(self, kind: Any, places: Any) -> Any:
+    def _select_columns(self, kind: Any, places: Any) -> Any:
         """Some outputs, as what takes columns or tables."""
         truth, predicted = (
             np.ascontiguousarray(table[:, places]) for table in (self.truth, self.predicted)
@@ -229,62 +231,64 @@ class MultioutputRegression(SystemOutput):
             return MomentRows(truth, predicted, self.weight, self.clusters, self.settings)
         return kind(self.name, truth, predicted, self.weight, self.settings, self.clusters)
 
-    def _picked(self, measure: Measure, kind: Any) -> Any:
+    def _selected_outputs(self, measure: Measure, kind: Any) -> Any:
         """The outputs that an average is of, together."""
         picked = measure.picked(self.outputs)
-        return self.once((kind, measure.among), lambda: self._some(kind, picked))
+        return self.cached((kind, measure.among), lambda: self._select_columns(kind, picked))
 
-    def problem_of(self, measure: Measure) -> RegressionOutput | None:
+    def binary_problem(self, measure: Measure) -> RegressionOutput | None:
         """One output, or all as one for the mean of what rows lose."""
         if measure.label is not None:
-            return self.of_output(measure.label)
+            return self.single_output(measure.label)
         d = measure.definition
-        if d.on is not Moments or d.interval is not None:
+        if d.statistic is not Moments or d.interval is not None:
             return None
-        together: JointOutputs = self._picked(measure, JointOutputs)
+        together: JointOutputs = self._selected_outputs(measure, JointOutputs)
         if output_weights(measure.among) is None:
             return together
         weighed = partial(replace, together, among=measure.among)
-        return self.once((JointOutputs, WEIGHTS, measure.among), weighed)
+        return self.cached((JointOutputs, WEIGHTS, measure.among), weighed)
 
-    def over(self, measure: Measure) -> MomentRows | None:
+    def sample_for(self, measure: Measure) -> MomentRows | None:
         """Truth and prediction, where their moments tell all."""
         return (
-            self._picked(measure, MomentRows) if measure.definition.on is NumericMoments else None
+            self._selected_outputs(measure, MomentRows)
+            if measure.definition.statistic is NumericMoments
+            else None
         )
 
     def terms(self, measure: Measure) -> StreamedOutputs | StreamedOutputAverages | None:
         """The moments or the rows of the outputs, of which an average is taken."""
-        if measure.definition.on is Moments:
+        if measure.definition.statistic is Moments:
             picked = measure.picked(self.outputs)
             losses = measure.losses(self.truth[:, picked], self.predicted[:, picked])
             return StreamedOutputs(losses, self.weight, self.clusters, self.settings)
-        each = [one.over(measure.plain) for one in self._each(measure)]
+        each = [one.sample_for(measure.plain) for one in self._single_outputs(measure)]
         return StreamedOutputAverages(each, self.weight)
 
-    def composed(self, measure: Measure) -> PointEstimate:
+    def composite_estimate(self, measure: Measure) -> PointEstimate:
         """An average over outputs of another measure."""
-        return self.once(measure, lambda: self._average(measure))
+        return self.cached(measure, lambda: self._average(measure))
 
     def _average(self, measure: Measure) -> PointEstimate:
         rest = self.weight, self.clusters, self.settings
-        if measure.definition.on is Moments:
+        if measure.definition.statistic is Moments:
             picked = measure.picked(self.outputs)
             losses = measure.losses(self.truth[:, picked], self.predicted[:, picked])
-            return MultioutputLosses(losses, *rest).reading(measure)
+            return MultioutputLosses(losses, *rest).point_estimate(measure)
         return mean_over_outputs(
-            measure, [one.reading(measure.plain) for one in self._each(measure)]
+            measure, [one.point_estimate(measure.plain) for one in self._single_outputs(measure)]
         )
 
-    def _each(self, measure: Measure) -> list[RegressionOutput]:
+    def _single_outputs(self, measure: Measure) -> list[RegressionOutput]:
         picked = measure.picked(self.outputs)
-        return [self.of_output(o) for o, used in zip(self.outputs, picked, strict=True) if used]
+        return [self.single_output(o) for o, used in zip(self.outputs, picked, strict=True) if used]
 
-    def constant(self, measure: Measure) -> float:
+    def constant_value(self, measure: Measure) -> float:
         """What the best constant predictions get, one for each output."""
         if measure.label is not None:
-            return super().constant(measure)
-        each = [one.constant(measure.plain) for one in self._each(measure)]
+            return super().constant_value(measure)
+        each = [one.constant_value(measure.plain) for one in self._single_outputs(measure)]
         if measure.average == "macro":
             return float(weighted_output_mean(measure.among, np.array(each)))
         return 0.0 if (np.array(each) == 0).any() else float("nan")

@@ -42,50 +42,53 @@ class QuantileOutput(SystemOutput):
     columns: ClassVar = ("truth", "values", "weight")
     own: ClassVar = {"values": float}
 
-    def known(self) -> tuple[Any, dict[str, Any]]:
+    def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
         """The truth of each row, and the levels."""
         return self.truth, {"levels": list(self.levels)}
 
     @property
-    def said(self) -> QuantileRows:
+    def quantile_rows(self) -> QuantileRows:
         """The quantiles by their levels."""
         return QuantileRows(self.levels, self.values)
 
-    def problem_of(self, measure: Measure) -> RegressionOutput | None:
+    def binary_problem(self, measure: Measure) -> RegressionOutput | None:
         """The predictions of one quantile, for a measure of one predicted number."""
         if measure.definition.reads != "numbers":
             return None
         level = measure.parameters.get("alpha", 0.5)
         rest = self.weight, self.settings, self.clusters
-        return self.once(
-            level, lambda: RegressionOutput(self.name, self.truth, self.said.at(level), *rest)
+        return self.cached(
+            level,
+            lambda: RegressionOutput(
+                self.name, self.truth, self.quantile_rows.quantile(level), *rest
+            ),
         )
 
-    def check_one(self, measure: Measure) -> None:
+    def check_measure(self, measure: Measure) -> None:
         """That there are the quantiles that the measure is about."""
         try:
-            one = self.problem_of(measure)
+            one = self.binary_problem(measure)
             if one is not None:
-                one.check_one(measure)
+                one.check_measure(measure)
             else:
                 measure.losses(self.truth[:0], QuantileRows(self.levels, self.values[:0]))
         except NoLevelError as error:
             raise InputError(f"{self.name}: {measure} needs {error}") from None
 
-    def over(self, measure: Measure) -> RowValues:
+    def sample_for(self, measure: Measure) -> RowValues:
         """The value of each row."""
-        losses = measure.losses(self.truth, self.said)
+        losses = measure.losses(self.truth, self.quantile_rows)
         return RowValues(losses, self.weight, self.clusters, self.settings)
 
-    def constant(self, measure: Measure) -> float:
+    def constant_value(self, measure: Measure) -> float:
         """What always predicting the quantiles of the truth gets."""
-        one = self.problem_of(measure)
+        one = self.binary_problem(measure)
         if one is not None:
-            return one.constant(measure)
+            return one.constant_value(measure)
         w = np.ones(len(self.truth)) if self.weight is None else self.weight
         if not w.sum() > 0:
             return NAN
-        truth, by_size = self.truth[w > 0], SortedValues.of(self.truth[w > 0])
+        truth, by_size = self.truth[w > 0], SortedValues.from_column(self.truth[w > 0])
         best = [float(by_size.quantile(w[w > 0], level)) for level in self.levels]
         said = QuantileRows(self.levels, np.tile(best, (len(truth), 1)))
         return float(measure.apply(Moments.from_rows(measure.losses(truth, said), w[w > 0])))

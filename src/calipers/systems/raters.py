@@ -38,19 +38,19 @@ class Raters(SystemOutput):
     order: TimeOrder | None = None
     #: How many items each row stands for, and the sum of the squares of what they weigh; None of
     #: one.
-    held: FloatArray | None = None
+    item_counts: FloatArray | None = None
     weight_squares: FloatArray | None = None
 
     unit: ClassVar = "items"
     columns: ClassVar = ("codes", "weight", "held", "weight_squares")
     own: ClassVar = {"codes": np.int64, "raters": None, "categories": None, "values": None}
 
-    def entry(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...]:
+    def output_shape(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...]:
         """An item has a rating of each rater, of whom there need not be as many as here."""
         raters = said.get("raters")
         return (len(raters) if isinstance(raters, list | tuple) else 0,)
 
-    def saying(self, name: str, said: Mapping[str, Any]) -> Raters:
+    def with_outputs(self, name: str, said: Mapping[str, Any]) -> Raters:
         """Other raters of the same items. Their categories find their places among those here;
         numbers that were not given here find theirs by size."""
         names, codes = tuple(said["categories"]), said["codes"]
@@ -80,25 +80,25 @@ class Raters(SystemOutput):
             values=numbers[place],
         )
 
-    def over(self, measure: Measure) -> RatingSample:
+    def sample_for(self, measure: Measure) -> RatingSample:
         """How often items were put into each category."""
-        return self.once("items", self._rated)
+        return self.cached("items", self._rating_sample)
 
     def items(self, of: npt.NDArray[np.bool_]) -> IntArray | FloatArray:
         """How many items these are, of a mask or of several."""
-        return of.sum(axis=0) if self.held is None else self.held @ of
+        return of.sum(axis=0) if self.item_counts is None else self.item_counts @ of
 
-    def _rated(self) -> RatingSample:
+    def _rating_sample(self) -> RatingSample:
         known = self.categories, self.values
-        if self.held is not None:
+        if self.item_counts is not None:
             assert self.weight is not None
             assert self.weight_squares is not None
-            sums = self.held, self.weight, self.weight_squares
-            return RatingSample(Ratings.of_rows(self.codes, sums, *known), self.settings)
+            sums = self.item_counts, self.weight, self.weight_squares
+            return RatingSample(Ratings.from_grouped_rows(self.codes, sums, *known), self.settings)
         ratings = Ratings.from_codes(self.codes, *known, self.weight)
         return RatingSample(ratings, self.settings, self.weight, self.clusters)
 
-    def of(self, which: list[int], name: str = "") -> Raters:
+    def select_raters(self, which: list[int], name: str = "") -> Raters:
         """Some of the raters."""
         names = tuple(self.raters[k] for k in which)
         return replace(self, name=name or self.name, raters=names, codes=self.codes[:, which])

@@ -40,35 +40,35 @@ class RegressionOutput(SystemOutput):
         "quantiles": ("quantiles", "quantiles= of each row"),
     }
 
-    def check_one(self, measure: Measure) -> None:
+    def check_measure(self, measure: Measure) -> None:
         """That the measure is not of several outputs."""
         if measure.viewed:
             raise InputError(
                 f"{measure}: there is one output, without a name (outputs=); ask for "
                 f"{measure.plain}"
             )
-        super().check_one(measure)
+        super().check_measure(measure)
 
-    def over(self, measure: Measure) -> RowLosses | NumericSample:
+    def sample_for(self, measure: Measure) -> RowLosses | NumericSample:
         """The loss of each row, or truth and prediction themselves."""
-        on = measure.definition.on
+        on = measure.definition.statistic
         if on is Moments:
             losses = measure.losses(self.truth, self.predicted)
             return RowLosses(losses, self.weight, self.clusters, self.settings)
         kind = MomentRows if on is NumericMoments else SortedRows
         columns = self.truth, self.predicted, self.weight, self.clusters
-        return self.once(kind, lambda: kind(*columns, self.settings))
+        return self.cached(kind, lambda: kind(*columns, self.settings))
 
-    def constant(self, measure: Measure) -> float:
+    def constant_value(self, measure: Measure) -> float:
         """What the best constant prediction loses; 0 of a share of that which is saved."""
         if measure.definition.skill_of is not None:
-            return 0.0 if np.isfinite(measure.apply(self.over(measure).statistic)) else NAN
+            return 0.0 if np.isfinite(measure.apply(self.sample_for(measure).statistic)) else NAN
         return constant_loss(measure, self.truth, self.weight)
 
 
 def constant_loss(measure: Measure, truth: FloatArray, weight: FloatArray | None) -> float:
     """What the best constant prediction loses, if the measure knows which one that is."""
-    constant = measure.definition.constant
+    constant = measure.definition.constant_prediction
     if constant is None or (weight is not None and not weight.sum() > 0) or not len(truth):
         return NAN
     best = constant(truth, weight, **measure.parameters)

@@ -34,20 +34,20 @@ class SoftLabelOutput(SystemOutput):
     own: ClassVar = {"probability": float}
     needs: ClassVar = {"distributions": ("probability", "a probability for each class")}
 
-    def check_one(self, measure: Measure) -> None:
+    def check_measure(self, measure: Measure) -> None:
         """That the measure takes distributions for the truth."""
         asked = "as the truth is a distribution a row; ask for soft-log-loss, KL-divergence or"
         if measure.reads != "distributions":
             raise InputError(f"{measure} takes a class for each row, {asked} soft-Brier")
 
-    def over(self, measure: Measure) -> RowLosses:
+    def sample_for(self, measure: Measure) -> RowLosses:
         """The loss of each row."""
         losses = measure.losses(self.truth, self.probability)
         return RowLosses(losses, self.weight, self.clusters, self.settings)
 
-    def constant(self, measure: Measure) -> float:
+    def constant_value(self, measure: Measure) -> float:
         """What the best constant answer loses."""
-        default = measure.definition.default
+        default = measure.definition.constant_value
         if default is None or not (self.weight is None or self.weight.sum() > 0):
             return NAN
         return default(self.truth, self.weight)

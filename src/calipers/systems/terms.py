@@ -27,16 +27,16 @@ class AveragedScores:
 
     system: base.SystemOutput
     labels: tuple[str, ...]
-    parts: Sequence[binary.BinaryOutput]
-    pooled: bool = False
+    outputs: Sequence[binary.BinaryOutput]
+    is_pooled: bool = False
 
-    def added(self, measure: Measure) -> StatisticVector:
+    def batch_statistic(self, measure: Measure) -> StatisticVector:
         """The table of scores of each, or their rows until they are many."""
-        return StatisticVector(tuple(one.added(measure.plain) for one in self.parts))
+        return StatisticVector(tuple(one.batch_statistic(measure.plain) for one in self.outputs))
 
     def weights(self, measure: Measure, whole: StatisticVector) -> list[float]:
         """What each counts for, by the rows that have it."""
-        if self.pooled:
+        if self.is_pooled:
             return [1.0]
         sizes = np.array([of.total_positive for of in whole.parts])
         found = class_weights(replace(measure, among=None), self.labels, sizes)
@@ -44,26 +44,26 @@ class AveragedScores:
 
     def influence(self, measure: Measure, whole: StatisticVector) -> Influence | None:
         """By how much each row moves the average."""
-        return self.system.once(
+        return self.system.cached(
             ("moved", measure, id(whole)), lambda: self._influence(measure, whole)
         )
 
     def _influence(self, measure: Measure, whole: StatisticVector) -> Influence | None:
         total: Influence | None = None
         weights = self.weights(measure, whole)
-        for weight, one, of in zip(weights, self.parts, whole.parts, strict=True):
+        for weight, one, of in zip(weights, self.outputs, whole.parts, strict=True):
             if weight == 0:
                 continue
             found = one.influence(measure.plain, of)
             if found is None:
                 return None
             # Two labels that the same of few rows have are corrected for by all rows of each.
-            term = weight * (found if self.pooled else found.plain)
+            term = weight * (found if self.is_pooled else found.corrected)
             total = term if total is None else total + term
-        if total is None or not self.pooled:
+        if total is None or not self.is_pooled:
             return total
         s = self.system
-        by_row = total.plain.column.reshape(s.number, len(self.labels)).sum(axis=1)
+        by_row = total.corrected.column.reshape(s.n_rows, len(self.labels)).sum(axis=1)
         return replace(total, column=by_row, space=VarianceEstimator(s.weight, s.clusters))
 
     def second(self, measure: Measure, whole: StatisticVector) -> SkewMoments | None:
@@ -71,9 +71,9 @@ class AveragedScores:
         if self.system.clusters is not None or measure.definition.area is None:
             return None
         found = self.influence(measure, whole)
-        return None if found is None else SkewMoments.from_rows(found.plain.column)
+        return None if found is None else SkewMoments.from_rows(found.corrected.column)
 
-    def reading(
+    def point_estimate(
         self,
         measure: Measure,
         each: Sequence[PointEstimate],
@@ -85,17 +85,17 @@ class AveragedScores:
         terms = [(weight, reading) for weight, reading in pairs if weight]
         made = average_of_scores(measure, terms, seen.rows, seen.settings)
         made = replace(made, influence=seen.influence)
-        if self.pooled:  # whose entries are not independent
+        if self.is_pooled:  # whose entries are not independent
             undefined = dict.fromkeys(made.undefined, seen.rows)
-            scale = None if seen.clustered else terms[0][1].transform
+            scale = None if seen.has_clusters else terms[0][1].transform
             made = replace(made, undefined=undefined, transform=scale, methods={})
-        if seen.clustered:
+        if seen.has_clusters:
             return made
         return effective_sample_size.add_interval(
             measure, made, terms, lambda: seen.skewness / 6, seen.size
         )
 
-    def ends(self, measure: Measure, whole: StatisticVector) -> tuple[float, float]:
+    def value_bounds(self, measure: Measure, whole: StatisticVector) -> tuple[float, float]:
         """Between which values it lies, where scores are taken together."""
         area = measure.definition.area
         assert area is not None

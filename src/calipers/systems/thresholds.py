@@ -44,7 +44,7 @@ class MeasureBound:
 
     measure: Measure
     value: float
-    at_least: bool
+    is_lower: bool
 
     def holds(self, matrices: ConfusionMatrix) -> npt.NDArray[np.bool_]:
         """Where it does; a measure without a value keeps to no bound."""
@@ -52,16 +52,16 @@ class MeasureBound:
 
     def may_hold(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
         """In which blocks of scores it may: where it does at the corner, if that is the best."""
-        if self.measure.definition.higher_is_better is not self.at_least:
+        if self.measure.definition.higher_is_better is not self.is_lower:
             return np.ones(table.positive.shape, bool)
         return ~(self._reach(table.corners()) < -ROUNDING)
 
     def _reach(self, matrices: ConfusionMatrix) -> FloatArray:
-        sign = 1 if self.at_least else -1
+        sign = 1 if self.is_lower else -1
         return np.asarray(sign * (self.measure.apply(matrices) - self.value))
 
     def __str__(self) -> str:
-        return f"{self.measure}{'>=' if self.at_least else '<='}{self.value:g}"
+        return f"{self.measure}{'>=' if self.is_lower else '<='}{self.value:g}"
 
 
 @dataclass(frozen=True)
@@ -87,18 +87,18 @@ class ThresholdRule:
         except UnknownMeasureError as error:
             raise InputError(f"rule {text!r}: {error}") from None
         definition = measure.definition
-        if definition.on is ScoreTable and (definition.place is None or bounds):
+        if definition.statistic is ScoreTable and (definition.threshold_index is None or bounds):
             raise InputError(f"rule {text!r}: {measure} is not read off one threshold")
         if definition.higher_is_better is None:
             raise InputError(f"rule {text!r}: neither high nor low {measure} is better")
         return cls(measure, bounds)
 
-    def place(self, table: ScoreTable) -> npt.NDArray[np.intp]:
+    def best_index(self, table: ScoreTable) -> npt.NDArray[np.intp]:
         """Where among the thresholds it is best, the highest of several; −1 where none will do."""
-        if self.measure.definition.on is ScoreTable:
-            assert self.measure.definition.place is not None
+        if self.measure.definition.statistic is ScoreTable:
+            assert self.measure.definition.threshold_index is not None
             with np.errstate(divide="ignore", invalid="ignore"):
-                place = self.measure.definition.place(table, **self.measure.parameters)
+                place = self.measure.definition.threshold_index(table, **self.measure.parameters)
             return np.where(np.isnan(self.measure.apply(table)), -1, place)
         values = self._values(table)
         return np.where((values > -np.inf).any(axis=-1), first_argmax(values), -1)
@@ -107,9 +107,9 @@ class ThresholdRule:
         """Which blocks of a table whose neighbouring scores were put together have to be taken
         apart to find the place: those that may hold a better threshold than all that are known."""
         definition = self.measure.definition
-        if definition.on is ScoreTable:
-            assert definition.opens is not None
-            return definition.opens(table, **self.measure.parameters)
+        if definition.statistic is ScoreTable:
+            assert definition.needs_refinement is not None
+            return definition.needs_refinement(table, **self.measure.parameters)
         opened = candidate_blocks(
             self._values(table), self._sign * self.measure.apply(table.corners())
         )
@@ -137,7 +137,7 @@ class ThresholdRule:
 
     def threshold(self, table: ScoreTable) -> FloatArray:
         """The threshold there; +∞ predicts nothing positive, NaN where none will do."""
-        place = self.place(table)
+        place = self.best_index(table)
         return np.where(place < 0, np.nan, table.thresholds[place])
 
     def __str__(self) -> str:
@@ -177,13 +177,13 @@ def replicated_choices(
     will do; and the true and false positives that the replicate itself has there, shape (B, 2)."""
 
     def choose(part: RefinedCurves) -> tuple[npt.NDArray[np.int64], FloatArray]:
-        place = rule.place(part.table)
+        place = rule.best_index(part.table)
         own = np.maximum(place, 0)[:, None]
-        chosen = np.take_along_axis(part.place, own, axis=-1)[:, 0]
+        chosen = np.take_along_axis(part.block_index, own, axis=-1)[:, 0]
         there = [np.take_along_axis(of, own, axis=-1) for of in part.table.running]
         return np.where(place < 0, -1, chosen), np.concatenate(there, axis=-1)
 
-    places, there = zip(*drawn.opened(rule.opens, choose), strict=True)
+    places, there = zip(*drawn.refine(rule.opens, choose), strict=True)
     return np.concatenate(places), np.concatenate(there)
 
 
@@ -203,37 +203,37 @@ class ChosenThreshold:
     system: str
     rule: ThresholdRule
     threshold: float
-    drawn: ScoreReplicates
+    replicates: ScoreReplicates
 
     @cached_property
     def _choices(self) -> tuple[npt.NDArray[np.int64], FloatArray]:
-        return replicated_choices(self.rule, self.drawn)
+        return replicated_choices(self.rule, self.replicates)
 
     @cached_property
-    def _again(self) -> tuple[FloatArray, ConfusionMatrix]:
+    def _resampled(self) -> tuple[FloatArray, ConfusionMatrix]:
         """The thresholds that replicates choose, and the out-of-bag matrix."""
         place, _ = self._choices
-        found, table = place >= 0, self.drawn.table
-        counts = self.drawn.left_out(np.maximum(place, 0))[found].sum(axis=0).reshape(2, 2)
+        found, table = place >= 0, self.replicates.table
+        counts = self.replicates.left_out(np.maximum(place, 0))[found].sum(axis=0).reshape(2, 2)
         with np.errstate(divide="ignore", invalid="ignore"):
             counts *= (table.total_positive + table.total_negative) / counts.sum()
         thresholds = np.where(found, table.thresholds[place], np.nan)
         return thresholds, ConfusionMatrix(counts, counts)
 
     @property
-    def _wanted(self) -> bool:
-        return self.drawn.settings.interval in ("auto", "bootstrap")
+    def _is_needed(self) -> bool:
+        return self.replicates.settings.interval in ("auto", "bootstrap")
 
     def out_of_bag(self, measure: Measure) -> float:
         """The value of a measure of counts on rows that the threshold was not chosen on."""
-        return float(measure.apply(self._again[1])) if self._wanted else float("nan")
+        return float(measure.apply(self._resampled[1])) if self._is_needed else float("nan")
 
     @cached_property
     def _both(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
         """At the threshold of each replicate its own matrix, and that of all rows."""
-        (place, own), table = self._choices, self.drawn.table
+        (place, own), table = self._choices, self.replicates.table
         place, own = place[place >= 0], own[place >= 0]
-        drawn = self.drawn.totals[self._choices[0] >= 0]
+        drawn = self.replicates.totals[self._choices[0] >= 0]
         tp, fp = table.running
         here = np.stack([tp[place], fp[place]], axis=-1)
         whole = np.array([table.total_positive, table.total_negative])
@@ -245,21 +245,21 @@ class ChosenThreshold:
         """Between which limits the optimism of a measure of counts lies: percentiles of what
         replicates have at their own thresholds less what all rows have there. NaN where more than
         5% of them have no such value, or all have one."""
-        if not self._wanted:
+        if not self._is_needed:
             return NAN, NAN
         mine, whole = (measure.apply(of) for of in self._both)
         missed = np.full(len(self._choices[0]) - len(mine), NAN)
-        made = percentile(np.append(mine - whole, missed), self.drawn.settings.level)
+        made = percentile(np.append(mine - whole, missed), self.replicates.settings.level)
         return made.low, made.high
 
-    def reading(self, n: int) -> PointEstimate:
+    def point_estimate(self, n: int) -> PointEstimate:
         """The threshold itself, which replicates of the rows choose anew."""
         return PointEstimate(
             value=self.threshold,
             kind="threshold",
-            settings=self.drawn.settings,
+            settings=self.replicates.settings,
             n=n,
-            alone=lambda: self._again[0],
+            standalone_replicates=lambda: self._resampled[0],
         )
 
     def note(self, table: ScoreTable) -> str:
@@ -269,16 +269,16 @@ class ChosenThreshold:
             f"{self.system}: the threshold {at} was chosen on the rows that it is evaluated on, "
             f"for the best {self.rule}, so measures there are optimistic"
         )
-        if not self._wanted or self.rule.measure.definition.on is ScoreTable:
+        if not self._is_needed or self.rule.measure.definition.statistic is ScoreTable:
             return f"{text}."
-        here = table.at(self.threshold)
+        here = table.to_confusion_matrix(self.threshold)
         both = " and ".join(
             f"{measure} is {float(measure.apply(here)):.3f} on these rows, "
             f"{self.out_of_bag(measure):.3f} out of bag"
             for measure in self.rule.measures
         )
         return (
-            f"{text}: {both} (the choice is repeated on {self.drawn.settings.resamples:,} "
+            f"{text}: {both} (the choice is repeated on {self.replicates.settings.n_resamples:,} "
             "bootstrap replicates)."
         )
 

@@ -10,17 +10,17 @@ from calipers.cli.files import Group
 
 #: Sub-commands, and their lines in the help.
 COMMANDS = {
-    "check": "Check a train/test split for data leakage and distribution shift.",
+    "check-split": "Check a train/test split for data leakage and distribution shift.",
     "cv": "Cross-validate estimators, or evaluate out-of-fold predictions.",
     "select": "Select a model and estimate its performance by nested validation.",
-    "capacity": "Compute a validation curve: errors over a hyperparameter.",
-    "growth": "Compute a learning curve and extrapolate it to more training rows.",
-    "bias": "Decompose the expected error of a model into bias, variance and noise.",
+    "validation-curve": "Compute a validation curve: errors over a hyperparameter.",
+    "learning-curve": "Compute a learning curve and extrapolate it to more training rows.",
+    "bias-variance": "Decompose the expected error of a model into bias, variance and noise.",
 }
 
 
 def _import_command(name: str) -> click.Command:
-    command: click.Command = import_module(f"calipers.cli.learn.{name}").command
+    command: click.Command = import_module(f"calipers.cli.learn.{name.replace('-', '_')}").command
     return command
 
 

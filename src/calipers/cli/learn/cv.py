@@ -120,7 +120,7 @@ def command(table: str, truth: str, **options: Any) -> None:
 
     \b
     Examples:
-      calipers learn cv patients.csv --truth progression -m MSE --repeats 5 \\
+      calipers learn cv patients.csv --truth progression -m MSE --n-repeats 5 \\
         --estimator 'ridge=sklearn.linear_model.Ridge(alpha=0.01)' \\
         --estimator ols=sklearn.linear_model.LinearRegression
       calipers learn cv scans.csv --truth malignant --probability p_net --fold fold

@@ -51,7 +51,7 @@ _COLUMNS = ("part", "group", "time", "weight")
         "'specificity>=0.9', that chooses it on rows outside the test set.",
     ),
     text_option(
-        "--inner",
+        "--inner-folds inner_cv",
         "N",
         "Number of inner folds that compare candidates and choose thresholds (default: 5).",
         type=click.IntRange(2),
@@ -75,7 +75,7 @@ def command(table: str, truth: str, **options: Any) -> None:
     """
     kind, path = format_and_file(options, DATA, "this result")
     from calipers.data.tables import add_location, column
-    from calipers.learning.selection import select
+    from calipers.learning.selection import select_model
 
     rows = read_input_table(table).rows
     named = list(map(parse_estimator, options.pop("estimator")))
@@ -91,7 +91,7 @@ def command(table: str, truth: str, **options: Any) -> None:
         with warnings.catch_warnings():
             # A note says so too.
             warnings.filterwarnings("ignore", ".* was interrupted", UserWarning)
-            found = select(
+            found = select_model(
                 dict(named),
                 select_features(rows, features, taken, table),
                 column(rows, truth, table),

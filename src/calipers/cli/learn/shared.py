@@ -71,11 +71,17 @@ def divided_options(folds: int, repeats: int) -> Option:
     """How rows are divided: so many folds, so often, unless told otherwise."""
     times = "once" if repeats == 1 else f"{repeats} times"
     return combine_options(
-        text_option("--folds", "N", f"Number of folds (default: {folds}).", type=click.IntRange(2)),
-        text_option("--repeats", "N", f"Number of repetitions of the split (default: {times}).",
-             type=click.IntRange(1)),
+        text_option(
+            "--folds cv", "N", f"Number of folds (default: {folds}).", type=click.IntRange(2)
+        ),
+        text_option(
+            "--n-repeats",
+            "N",
+            f"Number of repetitions of the split (default: {times}).",
+            type=click.IntRange(1),
+        ),
         argument_option(PART),
-    )  # fmt: skip
+    )
 
 
 tuned_options = combine_options(argument_option(THRESHOLD), argument_option(INNER))

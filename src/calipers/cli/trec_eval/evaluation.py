@@ -182,7 +182,9 @@ class RankingView:
         rankings = replace(rankings, retrieved=np.maximum(rankings.retrieved, 1))
         if options.judgments_format == "qrels_jg":
             assert isinstance(rankings, GroupedRankings)
-            return cls(options, _prepare_rankings(options, rankings.by_group), rankings.groups)
+            return cls(
+                options, _prepare_rankings(options, rankings.to_group_rankings), rankings.groups
+            )
         if isinstance(rankings, GroupedRankings):
             return cls(options, rankings.cut(options.depth))
         return cls(options, _prepare_rankings(options, rankings))
@@ -234,7 +236,7 @@ class RankingView:
         general = {
             "rel": max(level, 0) if row.relevant == "judged" else level,
             "rule": "nearest" if self.options.conventions >= 10 else "nine-tenths",
-            "collection": self.options.collection,
+            "collection_size": self.options.collection_size,
         }
         known = {key: value for key, value in general.items() if key in definition.parameters}
         try:
@@ -332,7 +334,7 @@ def _prepare_rankings(options: Options, rankings: JudgedRankings) -> JudgedRanki
         judged_count=rankings.judged_count[kept],
     )
     cut = rankings if options.depth >= rankings.retrieved.max() else rankings.cut(options.depth)
-    return cut.condensed() if options.judged_only else cut
+    return cut.condense() if options.judged_only else cut
 
 
 def _or_zero(values: FloatArray) -> FloatArray:

@@ -43,7 +43,7 @@ class Options:
     level: int = 1
     topic: str | None = None
     judged_only: bool = False
-    collection: int = 0
+    collection_size: int = 0
     depth: int = MOST
     judgments_format: str = "qrels"
     results_format: str = "trec_results"
@@ -123,7 +123,7 @@ def _set(options: Options, option: str, value: str) -> None:
         _, dot, topic = value.partition(".")
         options.topic = topic if dot else options.topic
     elif option == "-N":
-        options.collection = parse_int(value)
+        options.collection_size = parse_int(value)
     elif option == "-M":
         options.depth = parse_int(value)
         if options.depth < 0:

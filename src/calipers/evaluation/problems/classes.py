@@ -65,11 +65,11 @@ class MulticlassProblem(ClassificationProblem):
 
     names: tuple[str, ...]
     ordered: bool = False
-    stated: bool = False
+    is_stated: bool = False
     undefined: str = "nan"
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         truth: EncodedLabels,
         predicted: Any,
@@ -86,7 +86,7 @@ class MulticlassProblem(ClassificationProblem):
             check_predicted(column, truth.names, column_name("predicted", name))
         if labels is not None:
             return cls(
-                encode_classes(truth, labels).names, ordered, stated=True, undefined=undefined
+                encode_classes(truth, labels).names, ordered, is_stated=True, undefined=undefined
             )
         named = [
             name
@@ -123,7 +123,7 @@ class MulticlassProblem(ClassificationProblem):
             name
             for reads, names in usual
             for name in names
-            if all(system.serves(reads) for system in systems.values())
+            if all(system.supports(reads) for system in systems.values())
         ]
 
     # --- What an evaluation has beside estimates -------------------------------------------------
@@ -165,7 +165,9 @@ class MulticlassProblem(ClassificationProblem):
 
     def _sizes(self, sample: Any) -> FloatArray:
         """What the rows of each class weigh."""
-        found = sample.first.problem.sizes if sample.rows else sample.passes.passed.beside
+        found = (
+            sample.first_system.problem.sizes if sample.rows else sample.passes.first_result.beside
+        )
         return np.asarray(found)
 
     # --- Streams ---------------------------------------------------------------------------------
@@ -178,8 +180,10 @@ class MulticlassProblem(ClassificationProblem):
         found = ClassLabels(self.names, np.arange(k))
         problem = ClassProblem(found, np.ones(k) if sizes is None else sizes, None, settings)
         table = np.eye(k) if k else np.zeros((0, 0))
-        said: dict[str, Any] = {kind: dict.fromkeys(of, table) for kind, of in columns.said.items()}
-        names = columns.said.get("predicted", ())
+        said: dict[str, Any] = {
+            kind: dict.fromkeys(of, table) for kind, of in columns.output_columns.items()
+        }
+        names = columns.output_columns.get("predicted", ())
         called = {name: encode_labels(list(self.names), "predicted") for name in names}
         return _systems(
             problem, found, called, said.get("score"), said.get("probability"), RowRepeats(k)

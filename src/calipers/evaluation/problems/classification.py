@@ -25,7 +25,7 @@ class ClassificationProblem(Problem):
     task = "classification"
     names: tuple[str, ...]
 
-    def beside(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
+    def auxiliary_measures(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
         """The counts of labels."""
         accuracy = parse("accuracy", "counts")
         return [(name, accuracy) for name, one in systems.items() if one.predicted is not None]
@@ -34,12 +34,12 @@ class ClassificationProblem(Problem):
         """The confusion matrices of the systems that predict labels."""
         found = {name: sample.statistic(name, ConfusionMatrix) for name in sample.systems}
         return tuple(
-            confusion_result(name, self._named(matrix), sample.settings)
+            confusion_result(name, self._name_classes(matrix), sample.settings)
             for name, matrix in found.items()
             if matrix is not None
         )
 
-    def _named(self, matrix: ConfusionMatrix) -> ConfusionMatrix:
+    def _name_classes(self, matrix: ConfusionMatrix) -> ConfusionMatrix:
         """A matrix with the names of the classes, which sums of batches may lack."""
         return matrix if matrix.labels == self.names else replace(matrix, labels=self.names)
 
@@ -50,5 +50,5 @@ class ClassificationProblem(Problem):
         def made() -> Mapping[str, Any]:
             return self.template(sample.columns, sample.settings, passes.passed.beside)
 
-        found: float = cached(passes, "constant", made)[system].constant(measure)
+        found: float = cached(passes, "constant", made)[system].constant_value(measure)
         return found

@@ -79,8 +79,8 @@ class ClusteringProblem(Problem):
     task = "clustering"
 
     noise: str | None = None
-    plain: Sequence[Measure] = ()
-    per_point: bool = False
+    table_measures: Sequence[Measure] = ()
+    is_per_point: bool = False
     engine: str | None = None
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
@@ -96,13 +96,13 @@ class ClusteringProblem(Problem):
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Tables of clusters and points, and how points lie."""
-        systems, plain = sample.template, dict.fromkeys(self.plain)
+        systems, plain = sample.template, dict.fromkeys(self.table_measures)
         found: dict[str, Any] = {"label_tables": cluster_table(systems.values(), plain)}
         if self.engine is not None:
             return found
         first = next(iter(plain), None)
         found["curves"] = ClusterCurves(list(systems.values()), first) if options.curves else ()
-        found["per_unit"] = point_silhouettes(systems, list(plain)) if self.per_point else None
+        found["per_unit"] = point_silhouettes(systems, list(plain)) if self.is_per_point else None
         return found
 
 
@@ -121,10 +121,10 @@ def evaluate_cells(
     """How well points are put into clusters, batch by batch: as many as are alike in the columns of
     labels, and lie in the same slices, are one row of which the number is known. ``check`` takes
     the measures and the names of the clusters."""
-    engine, features = columns.stream, flatten_names(columns.said.get("features"))
+    engine, features = columns.stream, flatten_names(columns.output_columns.get("features"))
     check_costs(columns)
     memory = process_memory(options.memory, engine)
-    labels = {name: one_column(name, of) for name, of in columns.said["labels"].items()}
+    labels = {name: one_column(name, of) for name, of in columns.output_columns["labels"].items()}
     of_truth = one_column("truth", columns.truth) if columns.truth else None
     sliced = bool(columns.slices)
     usual = (*(against_truth if of_truth else ()), *(OF_POINTS if features else ()))
@@ -146,8 +146,8 @@ def evaluate_cells(
         rows = engine, labels, tuple(features), known
         systems = StreamedClusterGeometry(
             *rows, systems, tuple(chosen), classes, also, read
-        ).added()
-    if columns.also and notes and noise == "drop":
+        ).summarize()
+    if columns.extra_columns and notes and noise == "drop":
         raise InputError(
             "cost: noise='drop' leaves out points, and costs of those that are left take all rows "
             "in memory (engine='memory')"
@@ -172,7 +172,7 @@ def _omission_note(cells: _LabelCombinations) -> list[str]:
     """That rows are left out, if any are."""
     if not cells.lost:
         return []
-    of = cells.lost + int(cells.held.sum())
+    of = cells.lost + int(cells.point_counts.sum())
     return [f"{cells.lost:,} of {of:,} rows are left out because values are missing."]
 
 
@@ -207,7 +207,7 @@ def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: B
                 f"{measure} takes all points in memory, which engine={engine.kind!r} does not "
                 f"have; {', '.join(OF_POINTS)} are of centres"
             )
-        if reads != "partitions" and not engine.again:
+        if reads != "partitions" and not engine.is_rereadable:
             raise InputError(
                 f"{engine.name}: {measure} takes several looks at the points, and these can be "
                 "read only once"
@@ -229,8 +229,8 @@ def _count_combinations(
     named = {column: column_name("labels", name) for name, column in labels.items()}
     if truth is not None:
         named[truth] = "truth"
-    also = columns.needed if read is not None else [*filter(None, [columns.count])]
-    names = list(dict.fromkeys([*named, *columns.of_slices, *also]))
+    also = columns.required_columns if read is not None else [*filter(None, [columns.count])]
+    names = list(dict.fromkeys([*named, *columns.slice_columns, *also]))
     work, few = _CountCombinations(named, tuple(slicing), read), _CombinationLimit(memory)
     cells: _LabelCombinations = columns.stream.reduce(work, names, few, "finding clusters")
     if not cells.table.num_rows:
@@ -247,15 +247,17 @@ class _LabelCombinations(Mergeable):
     lost: int = 0
 
     @classmethod
-    def of(cls, table: Any, lost: int = 0) -> _LabelCombinations:
+    def from_points(cls, table: Any, lost: int = 0) -> _LabelCombinations:
         """Of points, or of some that are alike."""
         keys = [name for name in table.column_names if name != _HELD]
         found = table.group_by(keys, use_threads=False).aggregate([(_HELD, "sum")])
         columns = {name: found[name] for name in keys} | {_HELD: found[f"{_HELD}_sum"]}
-        return cls(RowTable.of(columns), lost)
+        return cls(RowTable.from_columns(columns), lost)
 
     def __add__(self, other: _LabelCombinations) -> _LabelCombinations:
-        return _LabelCombinations.of((self.rows + other.rows).table, self.lost + other.lost)
+        return _LabelCombinations.from_points(
+            (self.rows + other.rows).table, self.lost + other.lost
+        )
 
     @cached_property
     def table(self) -> Any:
@@ -263,7 +265,7 @@ class _LabelCombinations(Mergeable):
         return self.rows.table
 
     @property
-    def held(self) -> FloatArray:
+    def point_counts(self) -> FloatArray:
         """How many points each has."""
         return np.asarray(self.table[_HELD].to_numpy(), np.float64)
 
@@ -281,7 +283,7 @@ class _CombinationLimit:
     def __call__(self, cells: _LabelCombinations) -> _LabelCombinations:
         if cells.rows.table.num_rows > MOST_CELLS:
             raise InputError(f"labels: classes and clusters meet in more than {MOST_CELLS:,} ways")
-        if cells.rows.stored.nbytes > self.memory / 2:
+        if cells.rows.buffer.nbytes > self.memory / 2:
             raise InputError(
                 "labels: classes and clusters meet in more ways than the memory holds; allow more "
                 "with memory="
@@ -315,7 +317,7 @@ class _CountCombinations:
         for k, of in enumerate(self.slicing):
             columns[_SLICE.format(k)] = pa.array(of.codes(given).astype(np.int64))
         whole = pa.table({**columns, _HELD: np.ones(number)})
-        return _LabelCombinations.of(whole, batch.rows - number)
+        return _LabelCombinations.from_points(whole, batch.rows - number)
 
 
 def decode_dictionary(column: Any) -> Any:
@@ -342,7 +344,7 @@ def _systems(
     """The clusterings of all points, of which as many as are alike are one entry; which entries
     these are; and what is to be said of noise."""
     given = {name: _encode(cells.table, column) for name, column in labels.items()}
-    held = cells.held
+    held = cells.point_counts
     repeats, notes, clusters = drop_noise(given, noise, RowRepeats(len(held)), held)
     shared: dict[str, Any] = {"held": np.asarray(repeats(held), np.float64)}
     if truth is not None:

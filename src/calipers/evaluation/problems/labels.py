@@ -118,7 +118,7 @@ class MultilabelProblem(Problem):
         return cls(names, separator, threshold, undefined), {**columns, **said}
 
     @classmethod
-    def of_stream(
+    def from_stream(
         cls,
         columns: StreamColumns,
         labels: Sequence[Any] | None,
@@ -128,7 +128,7 @@ class MultilabelProblem(Problem):
     ) -> MultilabelProblem:
         """Of the labels that are named, that columns are called by, or that occur in a look at all
         rows."""
-        if not any(columns.said.values()):
+        if not any(columns.output_columns.values()):
             raise InputError(_NOTHING)
         found = labels_of_stream(columns, separator, named=labels is not None)
         check_forms(found)
@@ -170,7 +170,7 @@ class MultilabelProblem(Problem):
             name
             for reads, names in usual
             for name in names
-            if all(system.serves(reads) for system in systems.values())
+            if all(system.supports(reads) for system in systems.values())
         ]
 
     def measures(self, systems: Mapping[str, MultilabelOutput], options: Options) -> list[Measure]:
@@ -185,7 +185,9 @@ class MultilabelProblem(Problem):
         # There is a column for each label, whether a row has it or not.
         return [m.where_undefined(self.undefined, stated=True) for m in deduplicate(chosen)]
 
-    def beside(self, systems: Mapping[str, MultilabelOutput]) -> Sequence[tuple[str, Measure]]:
+    def auxiliary_measures(
+        self, systems: Mapping[str, MultilabelOutput]
+    ) -> Sequence[tuple[str, Measure]]:
         """The counts of each label."""
         counts = parse("macro-F1", "counts")
         return [(name, counts) for name, one in systems.items() if one.predicted is not None]
@@ -227,7 +229,7 @@ class MultilabelProblem(Problem):
         """What the rows of each label weigh."""
         if not sample.rows:
             return np.asarray(sample.passes.passed.beside.sizes[:-1])
-        one = sample.first
+        one = sample.first_system
         total = len(one.truth) if one.weight is None else float(one.weight.sum())
         return np.asarray(one.shares * total)
 
@@ -256,7 +258,7 @@ class MultilabelProblem(Problem):
             settings=settings,
         )
         table = LabelMatrix(truth.astype(np.float64), None, number)
-        given = {(kind, name): table for kind, of in columns.said.items() for name in of}
+        given = {(kind, name): table for kind, of in columns.output_columns.items() for name in of}
         return _systems(plain, given, self.threshold, RowRepeats(number + 1))
 
     @staticmethod
@@ -264,20 +266,20 @@ class MultilabelProblem(Problem):
         """What the rows that have each label weigh, and all rows; and, where one measure takes
         them, the sets of labels that rows have."""
         one = next(iter(systems.values()))
-        asked = any(m.definition.default is usual_set for m in one.measures)
+        asked = any(m.definition.constant_value is usual_set for m in one.measures)
         return LabelSets.from_rows(one.truth, one.weight, counted=asked)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """What the best constant answer gets, which depends on how frequent labels are, or sets of
         them."""
         passes = sample.passes
-        if measure.definition.default is usual_set:
+        if measure.definition.constant_value is usual_set:
             return float(passes.passed.beside.most)
 
         def made() -> Mapping[str, Any]:
             return self.template(sample.columns, sample.settings, passes.passed.beside.sizes)
 
-        found: float = cached(passes, "constant", made)[system].constant(measure)
+        found: float = cached(passes, "constant", made)[system].constant_value(measure)
         return found
 
     @property
@@ -306,7 +308,7 @@ def _curves(systems: Iterable[MultilabelOutput]) -> ScoreCurves:
 
 def _score_data(systems: Sequence[MultilabelOutput]) -> list[ScoreData]:
     return [
-        replace(make_score_data(system.of_label(label)), series=series_name(label))
+        replace(make_score_data(system.label_output(label)), series=series_name(label))
         for system in systems
         if system.score is not None
         for label in system.labels
@@ -411,7 +413,7 @@ def _threshold(
 def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
     """That it can be asked of rows with several labels."""
     d = measure.definition
-    of_labels = d.task == "classification" and d.on is not ClassRanks
+    of_labels = d.task == "classification" and d.statistic is not ClassRanks
     if not of_labels and d.task != "multilabel":
         raise InputError(f"{measure} is no measure of several labels a row")
     check_named_classes(measure, labels, "label")
@@ -421,8 +423,8 @@ def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
         return
     one = replace(measure.plain, label=labels[0])
     macro = replace(measure.plain, average="macro")
-    mean = d.on is Moments and d.interval is None
-    averaged = mean or d.on is ConfusionMatrix or d.reads == "scores"
+    mean = d.statistic is Moments and d.interval is None
+    averaged = mean or d.statistic is ConfusionMatrix or d.reads == "scores"
     if not measure.viewed:
         more = f", or for {macro}" if averaged else ""
         raise InputError(f"{measure} is about one label: ask for {one}{more}")

@@ -75,7 +75,8 @@ class RegressionProblem(Problem):
         systems: Any = built.systems.values()
         assert built.numbers is not None
         largest = [
-            LargestResiduals.of(built.numbers, s.predicted - s.truth, s.weight) for s in systems
+            LargestResiduals.from_rows(built.numbers, s.predicted - s.truth, s.weight)
+            for s in systems
         ]
         return keep_some(built, level, largest)
 
@@ -91,15 +92,15 @@ class RegressionProblem(Problem):
         rows, and is known where these are few, or gathered for what needs them by size."""
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
-        by_mean = [m for m in sample.measures if m.definition.constant is weighted_mean]
+        by_mean = [m for m in sample.measures if m.definition.constant_prediction is weighted_mean]
         if measure not in by_mean:
             rows = _all_rows(sample)
-            return NAN if rows is None else float(rows.constant(measure))
-        if not sample.rereadable:
+            return NAN if rows is None else float(rows.constant_value(measure))
+        if not sample.is_rereadable:
             return _constant_squared_loss(sample.passes.passed.beside, measure)
 
         def compute() -> dict[Measure, float]:
-            mean = sample.passes.passed.beside.mean
+            mean = sample.passes.first_result.beside.mean
             constants = [Constant(m, mean) for m in by_mean]
             found = constant_losses(sample, constants, partial(to_quantities, what="truth"))
             return {m: float(m.apply(of)) for m, of in zip(by_mean, found, strict=True)}
@@ -112,12 +113,12 @@ def _all_rows(sample: Any) -> RegressionOutput | None:
 
     def made() -> RegressionOutput | None:
         passes, settings = sample.passes, sample.settings
-        for of in passes.held.values():
+        for of in passes.all_statistics.values():
             if isinstance(of, NumericRows):
-                weight = of.weight if passes.passed.weight.uneven else None
+                weight = of.weight if passes.first_result.weight.has_unequal_weights else None
                 return RegressionOutput("", of.truth, of.truth, weight, settings, None)
         seen = visible_rows(sample)
-        if seen is None or not seen.whole:
+        if seen is None or not seen.is_complete:
             return None
         one = next(iter(seen.systems.values()))
         return RegressionOutput("", one.truth, one.truth, one.weight, settings, None)
@@ -127,6 +128,6 @@ def _all_rows(sample: Any) -> RegressionOutput | None:
 
 def _constant_squared_loss(truth: Moments, measure: Measure) -> float:
     """What its mean loses, where a loss is a square; NaN of others."""
-    if measure.definition.rows is not squared_error or not truth.weight > 0:
+    if measure.definition.row_formula is not squared_error or not truth.weight > 0:
         return NAN
     return float(measure.apply(replace(truth, mean=truth.m2 / truth.weight)))

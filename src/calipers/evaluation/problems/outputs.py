@@ -54,12 +54,12 @@ class MultioutputProblem(Problem):
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, truth: Any, names: Sequence[Any] | None) -> MultioutputProblem:
+    def from_columns(cls, truth: Any, names: Sequence[Any] | None) -> MultioutputProblem:
         """Of the columns of the truth, by these names if any."""
         return cls(output_names(truth, names))
 
     @property
-    def shown(self) -> tuple[str, ...]:
+    def shown_outputs(self) -> tuple[str, ...]:
         """The outputs that are looked at one by one."""
         return () if len(self.names) > MOST_SHOWN else self.names
 
@@ -79,7 +79,7 @@ class MultioutputProblem(Problem):
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """The measures that are asked for, of each output unless they name one."""
         return select_output_measures(
-            options.measures, self.names, DEFAULT_MEASURES if self.shown else OF_MANY
+            options.measures, self.names, DEFAULT_MEASURES if self.shown_outputs else OF_MANY
         )
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
@@ -88,20 +88,25 @@ class MultioutputProblem(Problem):
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """That averages have units, and of how many rows findings and curves are."""
-        return (*_unit_notes(sample.measures), *(note_of_rows(sample) if self.shown else ()))
+        return (
+            *_unit_notes(sample.measures),
+            *(note_of_rows(sample) if self.shown_outputs else ()),
+        )
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of predictions of several outputs."""
-        return from_multioutput(self.shown, sample, told)
+        return from_multioutput(self.shown_outputs, sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Curves of residuals of each output."""
-        seen = visible_rows(sample) if options.curves and self.shown else None
+        seen = visible_rows(sample) if options.curves and self.shown_outputs else None
         if seen is None:
             return {"curves": ()}
         systems = seen.systems.values()
         return {
-            "curves": ResidualCurves({o: [s.of_output(o) for s in systems] for o in self.shown})
+            "curves": ResidualCurves(
+                {o: [s.single_output(o) for s in systems] for o in self.shown_outputs}
+            )
         }
 
     # --- Streams ---------------------------------------------------------------------------------
@@ -121,12 +126,14 @@ class MultioutputProblem(Problem):
         look at the truth; a share of what is saved is 0. (Medians would take all rows.)"""
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
-        by_mean = {m.plain for m in sample.measures if m.definition.constant is weighted_mean}
-        if measure.plain not in by_mean or not sample.rereadable:
+        by_mean = {
+            m.plain for m in sample.measures if m.definition.constant_prediction is weighted_mean
+        }
+        if measure.plain not in by_mean or not sample.is_rereadable:
             return NAN
 
         def compute() -> dict[Measure, FloatArray]:
-            means = [of.mean for of in sample.passes.passed.beside.parts]
+            means = [of.mean for of in sample.passes.first_result.beside.parts]
             asked = [Constant(m, mean, at) for m in by_mean for at, mean in enumerate(means)]
             truth = partial(to_outputs, what="truth", outputs=self.names)
             found = iter(constant_losses(sample, asked, truth))
@@ -175,7 +182,7 @@ def _expand_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measur
 
 def _unit_notes(measures: Sequence[Measure]) -> Iterator[str]:
     """That averages of what has a unit go by the outputs of large numbers."""
-    odd = [str(m) for m in measures if m.average is not None and m.definition.in_units]
+    odd = [str(m) for m in measures if m.average is not None and m.definition.has_units]
     if odd:
         has, it = ("has", "it is") if len(odd) == 1 else ("have", "they are")
         yield (

@@ -47,7 +47,7 @@ class SoftLabelProblem(Problem):
     names: tuple[str, ...]
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         truth: Any,
         labels: Sequence[Any] | None,
@@ -96,12 +96,12 @@ class SoftLabelProblem(Problem):
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """What the mean of the true distributions loses, in one more look at the truth."""
-        asked = [m for m in sample.measures if m.definition.default is not None]
-        if measure not in asked or not sample.rereadable:
+        asked = [m for m in sample.measures if m.definition.constant_value is not None]
+        if measure not in asked or not sample.is_rereadable:
             return NAN
 
         def compute() -> dict[Measure, float]:
-            total, *by_class = sample.passes.passed.beside
+            total, *by_class = sample.passes.first_result.beside
             mean = np.array(by_class) / total
             found = constant_losses(sample, [Constant(m, mean) for m in asked], self._truth)
             return {m: float(m.apply(of)) for m, of in zip(asked, found, strict=True)}

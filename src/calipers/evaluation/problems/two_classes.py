@@ -82,7 +82,7 @@ def default_measures(systems: Mapping[str, BinaryOutput]) -> list[str]:
         name
         for reads, names in _DEFAULTS
         for name in names
-        if all(system.serves(reads) for system in systems.values())
+        if all(system.supports(reads) for system in systems.values())
         and not (names == OF_CALIBRATION and certain)
     ]
 
@@ -183,7 +183,7 @@ def select_unthresholded(
         return [], []
     for measure in of_labels:
         if measure not in found:
-            bare[0].check_one(measure)
+            bare[0].check_measure(measure)
     return bare, found
 
 
@@ -237,11 +237,11 @@ class BinaryProblem(ClassificationProblem):
     names: tuple[str, str]
     positive: Mapping[str, bool]
     threshold: Threshold = None
-    stated: bool = False
+    is_stated: bool = False
     undefined: str = "nan"
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         truth: EncodedLabels,
         positive: Any,
@@ -257,7 +257,7 @@ class BinaryProblem(ClassificationProblem):
         return cls(two.names, known, threshold, labels is not None, undefined)
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def other_classes(self) -> tuple[str, ...]:
         """The classes that are taken together, where there are more than two."""
         negative = tuple(name for name, own in self.positive.items() if not own)
         return negative if self.names[0] not in negative else ()
@@ -279,7 +279,7 @@ class BinaryProblem(ClassificationProblem):
         return self._labels(is_positive[column.codes])
 
     def _labels(self, positive: Any) -> BinaryLabels:
-        return BinaryLabels(self.names, positive, self.others, tuple(self.positive))
+        return BinaryLabels(self.names, positive, self.other_classes, tuple(self.positive))
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, BinaryOutput]:
         """The systems on some rows."""
@@ -307,7 +307,7 @@ class BinaryProblem(ClassificationProblem):
         """Every usual measure that all systems can serve."""
         return default_measures(systems)
 
-    def prepared(
+    def prepare(
         self, systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
     ) -> tuple[dict[str, BinaryOutput], Sequence[str]]:
         """The systems, where the accuracy of scores is asked for at the threshold of the best."""
@@ -318,7 +318,7 @@ class BinaryProblem(ClassificationProblem):
     def leading(self, sample: Sample) -> Sequence[Estimate]:
         """Thresholds that a rule chose on the rows."""
         systems = (sample.rows or {}).values()
-        chosen = [(s.chosen, s.number) for s in systems if s.chosen is not None]
+        chosen = [(s.chosen_threshold, s.n_rows) for s in systems if s.chosen_threshold is not None]
         return [to_estimate(c.reading(rows), "threshold", c.system) for c, rows in chosen]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
@@ -336,9 +336,9 @@ class BinaryProblem(ClassificationProblem):
         """That several classes were taken for one, that all rows are of one class, and what is left
         out."""
         if not sample.rows:
-            return _collapse_note(self.names[1], self.others)
+            return _collapse_note(self.names[1], self.other_classes)
         labels = next(iter(sample.rows.values())).labels
-        notes = _collapse_note(self.names[1], self.others)
+        notes = _collapse_note(self.names[1], self.other_classes)
         if labels.positive.all() or not labels.positive.any():
             there, absent = self.names[:: -1 if labels.positive.all() else 1]
             why = f"All rows are of class {there}, none of {absent}"
@@ -350,7 +350,7 @@ class BinaryProblem(ClassificationProblem):
 
     def slice_notes(self, sample: Sample) -> Sequence[str]:
         """That a threshold which a rule chose on all rows is no slice's own."""
-        tuned = (s.chosen for s in (sample.rows or {}).values())
+        tuned = (s.chosen_threshold for s in (sample.rows or {}).values())
         return [threshold_note(c.system, c.threshold, c.rule) for c in tuned if c is not None]
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
@@ -383,7 +383,7 @@ class BinaryProblem(ClassificationProblem):
                 "threshold: a rule chooses it among all rows, which takes engine='memory'; a "
                 "stream takes a number"
             )
-        said, values = columns.said, np.array([0.25, 0.75])
+        said, values = columns.output_columns, np.array([0.25, 0.75])
         labels = self._labels(np.array([False, True]))
         weight = np.ones(2) if sizes is None else sizes
         plain = partial(BinaryOutput, labels=labels, weight=weight, settings=settings)
@@ -428,7 +428,7 @@ class BinaryProblem(ClassificationProblem):
             "known": dict(self.positive),
             "threshold": self.threshold,
             "undefined": self.undefined,
-            "stated": self.stated,
+            "stated": self.is_stated,
         }
 
 

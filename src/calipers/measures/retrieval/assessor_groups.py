@@ -29,20 +29,20 @@ by_assessor = partial(
 @by_assessor("AP-jg", aliases=("map_avgjg", "AP_jg"), perfect=1.0, undefined=NO_RELEVANT)
 def average_precision_by_group(g: GroupedRankings, rel: int = 1) -> FloatArray:
     """Average precision, averaged over groups of judgments: AP by each group of the topic alone."""
-    return _mean(g, average_precision(g.by_group, rel=rel))
+    return _mean(g, average_precision(g.to_group_rankings, rel=rel))
 
 
 @by_assessor("P-jg", aliases=("P_avgjg", "P_jg"))
 def precision_by_group(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Precision at k, averaged over groups of judgments: P@k by each group of the topic alone."""
-    return _mean(g, precision_at(g.by_group, cutoff, rel))
+    return _mean(g, precision_at(g.to_group_rankings, cutoff, rel))
 
 
 @by_assessor("Rprec-jg", aliases=("Rprec_mult_avgjg", "Rprec_jg"), undefined=NO_RELEVANT)
 def r_precision_by_group(g: GroupedRankings, rel: int = 1, multiple: float = 1.0) -> FloatArray:
     """R-precision, averaged over groups of judgments: precision at rank R, or at the rank
     ⌊m·R + 0.9⌋ for a ``multiple`` m, with the R of each group."""
-    return _mean(g, r_precision(g.by_group, rel=rel, multiple=multiple))
+    return _mean(g, r_precision(g.to_group_rankings, rel=rel, multiple=multiple))
 
 
 def _mean(g: GroupedRankings, values: FloatArray) -> FloatArray:

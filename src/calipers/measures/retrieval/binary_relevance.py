@@ -60,7 +60,7 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
     """The probability of a relevant document among the first k: hypergeometric in the block of
     tied documents that the cutoff goes through."""
     hit = r.hits(rel)
-    _, tied = r.tied(hit)
+    _, tied = r.count_ties(hit)
     size = r.tied_to - r.tied_from + 1
     out = np.zeros(len(r))
     for i in np.flatnonzero(hit & (r.hits_so_far(rel) == 1) & (r.tied_from <= cutoff)):
@@ -91,10 +91,10 @@ def average_precision_over_ties(
     to it (McSherry and Najork 2008).
     """
     hit = r.hits(rel)
-    before, tied = r.tied(hit)
+    before, tied = r.count_ties(hit)
     others = (tied - 1) / np.maximum(r.tied_to - r.tied_from, 1)
-    inside = r.at_rank(lambda rank: cutoff_mask(rank, cutoff))
-    inverse = r.at_rank(lambda rank: cutoff_mask(rank, cutoff) / rank)
+    inside = r.map_ranks(lambda rank: cutoff_mask(rank, cutoff))
+    inverse = r.map_ranks(lambda rank: cutoff_mask(rank, cutoff) / rank)
     precision = (before + 1 - r.tied_from * others) * inverse + others * inside
     return r.sum(hit * precision) / _denominator(r, cutoff, rel, denominator)
 
@@ -147,7 +147,7 @@ def reciprocal_rank_over_ties(
     documents, m of b, the first of them is at place j with probability
     m/(b − j) · Π_{i<j} (b − m − i)/(b − i), counted from 0."""
     hit = r.hits(rel)
-    _, tied = r.tied(hit)
+    _, tied = r.count_ties(hit)
     out = np.zeros(len(r))
     for i in np.flatnonzero(hit & (r.hits_so_far(rel) == 1)):
         first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, tied[i]
@@ -306,11 +306,11 @@ def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum(np.where(r.hits(rel), (above + at) / 2, 0.0)) / r.relevant(rel)
 
 
-def roc_area_over_ties(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def roc_area_over_ties(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """The expected area: a pair of tied documents counts one half."""
     hit = r.hits(rel)
-    before, tied = r.tied(hit)
-    return _roc_area(r, collection, rel, before + (tied + 1) / 2)
+    before, tied = r.count_ties(hit)
+    return _roc_area(r, collection_size, rel, before + (tied + 1) / 2)
 
 
 @ranking(
@@ -319,19 +319,19 @@ def roc_area_over_ties(r: JudgedRankings, collection: int, rel: int = 1) -> Floa
     undefined={**NO_RELEVANT, **ALL_RELEVANT, **COLLECTION},
     ties=roc_area_over_ties,
 )
-def roc_area(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def roc_area(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Area under the ROC curve of the ranking in a collection of known size: the probability that a
     relevant document stands before one that is not.
 
     The documents that were not retrieved stand behind the others, all at one place.
     """
-    return _roc_area(r, collection, rel, r.hits_so_far(rel))
+    return _roc_area(r, collection_size, rel, r.hits_so_far(rel))
 
 
-def _roc_area(r: JudgedRankings, collection: int, rel: int, so_far: FloatArray) -> FloatArray:
+def _roc_area(r: JudgedRankings, collection_size: int, rel: int, so_far: FloatArray) -> FloatArray:
     relevant, found = r.relevant(rel), r.relevant_retrieved(rel)
-    others = collection - relevant
-    above = r.at_rank(lambda rank: rank) - so_far
+    others = collection_size - relevant
+    above = r.map_ranks(lambda rank: rank) - so_far
     ahead = r.sum(r.hits(rel) * (others[r.topic] - above))
     behind = others - (r.retrieved - found)
     return (ahead + (relevant - found) * behind / 2) / (relevant * others)

@@ -138,7 +138,7 @@ class _RetrievedJudgments:
     relevant documents of the group stand above."""
 
     def __init__(self, g: GroupedRankings, rel: int, cutoff: int | None) -> None:
-        rank, group = g.rank[g.place], g.group_of_judgment
+        rank, group = g.rank[g.rank_index], g.group_of_judgment
         rows = np.flatnonzero((g.level >= rel) & (rank > 0))
         rows = rows[np.lexsort((rank[rows], group[rows]))]
         self.rank, self.group = rank[rows], group[rows]
@@ -185,7 +185,7 @@ def _greedy_ideal_ranks(g: GroupedRankings, cutoff: int | None, rel: int, alpha:
     for t in range(len(g)):
         rows = slice(g.judgments[g.groups[t]], g.judgments[g.groups[t + 1]])
         hits = np.flatnonzero(relevant[rows]) + rows.start
-        documents, at = np.unique(g.place[hits], return_inverse=True)
+        documents, at = np.unique(g.rank_index[hits], return_inverse=True)
         covers = np.zeros((len(documents), g.groups[t + 1] - g.groups[t]))
         covers[at, g.group_of_judgment[hits] - g.groups[t]] = 1.0
         worth, left = np.ones(covers.shape[1]), np.ones(len(documents), bool)

@@ -49,7 +49,7 @@ def cumulative_gain(
 ) -> FloatArray:
     """Cumulative gain: the sum of the gains of the first k documents."""
     r, gain = add_gains(r, gains)
-    return r.sum(gain * r.at_rank(lambda rank: cutoff_mask(rank, cutoff)))
+    return r.sum(gain * r.map_ranks(lambda rank: cutoff_mask(rank, cutoff)))
 
 
 @ranking("nCG", aliases=("normalised_cg",), ties="linear", undefined=ABOVE_SCALE)
@@ -80,7 +80,7 @@ def dcg(
     nothing.
     """
     r, gain = add_gains(r, gains, dcg, min_grade)
-    return r.sum(gain * r.at_rank(lambda rank: rank_discount(rank, cutoff, dcg, base)))
+    return r.sum(gain * r.map_ranks(lambda rank: rank_discount(rank, cutoff, dcg, base)))
 
 
 @unbounded("IDCG", aliases=("ideal_dcg",), higher_is_better=None, ties="none", reference=JARVELIN)

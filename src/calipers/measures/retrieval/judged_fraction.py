@@ -18,7 +18,7 @@ def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
     are not relevant, any number from 0 to n is equally likely to stand above a relevant one."""
     hit = r.hits(rel)
     relevant, cap = _preferences(r, rel)
-    above, tied = r.tied((r.grade >= 0) & ~hit)
+    above, tied = r.count_ties((r.grade >= 0) & ~hit)
     cap, most = cap[r.topic], relevant[r.topic]
     # Σ min(above + i, R) for i from 0 to n: an arithmetic series until R is reached.
     rising = np.clip(most - above, 0, tied + 1)
@@ -112,7 +112,7 @@ def rbp_residual(r: JudgedRankings, p: float = 0.8, tail: str = "always") -> Flo
     trec_eval has it.
     """
     judged = r.grade >= 0
-    known = r.sum(judged * r.at_rank(lambda rank: persistence_weights(p, rank)))
+    known = r.sum(judged * r.map_ranks(lambda rank: persistence_weights(p, rank)))
     everything = np.concatenate(
         [[0.0], np.cumsum(persistence_weights(p, np.arange(1, r.retrieved.max(initial=0) + 1)))]
     )
@@ -124,7 +124,7 @@ def rbp_residual(r: JudgedRankings, p: float = 0.8, tail: str = "always") -> Flo
 
 def _judged_within(r: JudgedRankings, cutoff: int | None) -> FloatArray:
     deepest = np.inf if cutoff is None else cutoff
-    return r.sum((r.grade >= 0) * r.at_rank(lambda rank: rank <= deepest))
+    return r.sum((r.grade >= 0) * r.map_ranks(lambda rank: rank <= deepest))
 
 
 def _preferences(r: JudgedRankings, rel: int) -> tuple[FloatArray, FloatArray]:

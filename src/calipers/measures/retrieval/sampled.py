@@ -22,13 +22,13 @@ XINFAP = "Yilmaz, Kanoulas and Aslam 2008"
 #: Where no relevant document was drawn, and where a part of the pool was not drawn from.
 NOTHING_KNOWN = {
     "no_relevant": lambda s, p: s.estimated_relevant(p.get("rel", 1)) == 0,
-    "stratum_not_drawn": lambda s, _: s.without_draw(),
+    "stratum_not_drawn": lambda s, _: s.undrawn_mask(),
 }
-OF_STRATA = {**NOTHING_KNOWN, "no_strata": lambda s, _: s.without_strata()}
+OF_STRATA = {**NOTHING_KNOWN, "no_strata": lambda s, _: s.nonrandom_mask()}
 #: Of one document no pair can be drawn, of which there are some in its stratum.
 OF_PAIRS = {
     **OF_STRATA,
-    "one_drawn": lambda s, _: s.sum_of_groups((s.drawn == 1) & (s.pooled > 1)) > 0,
+    "one_drawn": lambda s, _: s.sum_of_groups((s.n_sampled == 1) & (s.stratum_sizes > 1)) > 0,
 }
 
 of_sample = partial(measure, family="sampled", on=SampledRankings, higher_is_better=True)
@@ -96,8 +96,8 @@ def horvitz_thompson_average_precision(s: SampledRankings, rel: int = 1) -> Floa
     relevant = found.grade >= rel
     weight = np.where(relevant, found.stands_for, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):  # of one document, which has no pair
-        pair = s.pooled * (s.pooled - 1) / (s.drawn * (s.drawn - 1))
-    pair = np.where(s.drawn > 1, pair, 0.0)
+        pair = s.stratum_sizes * (s.stratum_sizes - 1) / (s.n_sampled * (s.n_sampled - 1))
+    pair = np.where(s.n_sampled > 1, pair, 0.0)
     together = weight * (1 + found.above(weight))
     for stratum in range(int(np.diff(s.groups).max(initial=0))):
         here = relevant & (found.stratum == stratum)

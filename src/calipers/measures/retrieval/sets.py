@@ -11,15 +11,17 @@ from calipers.measures import counts
 from calipers.measures.retrieval.traits import NO_RELEVANT, number, of_relevant, ranking, unbounded
 from calipers.statistics import ConfusionMatrix, FloatArray, JudgedRankings
 
-ALL_RELEVANT = {"all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"]}
+ALL_RELEVANT = {"all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection_size"]}
 NOTHING_RETRIEVED = {"nothing_retrieved": lambda r, _: r.retrieved == 0}
 NOTHING_RETRIEVED_OR_RELEVANT = {
     "nothing_retrieved_or_relevant": lambda r, p: r.retrieved + r.relevant(p["rel"]) == 0
 }
 COLLECTION = {
-    "collection_too_small": lambda r, p: r.confusion(p["rel"], collection=p["collection"]).tn < 0
+    "collection_too_small": lambda r, p: (
+        r.confusion(p["rel"], collection_size=p["collection_size"]).tn < 0
+    )
 }
-EVERYTHING_RETRIEVED = {"everything_retrieved": lambda r, p: r.retrieved >= p["collection"]}
+EVERYTHING_RETRIEVED = {"everything_retrieved": lambda r, p: r.retrieved >= p["collection_size"]}
 OF_CORRELATION = {
     **NO_RELEVANT,
     **ALL_RELEVANT,
@@ -91,10 +93,10 @@ def set_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
     higher_is_better=True,
     undefined=COLLECTION,
 )
-def set_true_negatives(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def set_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Number of documents neither retrieved nor relevant, in a collection of known size, over all
     topics."""
-    return r.confusion(rel, collection=collection).tn
+    return r.confusion(rel, collection_size=collection_size).tn
 
 
 @unbounded("mean-SetTP", aliases=("mean-TP", "mean_TP"), ties="none")
@@ -121,10 +123,10 @@ def mean_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 
 @unbounded("mean-SetTN", aliases=("mean-TN", "mean_TN"), undefined=COLLECTION, ties="none")
-def mean_true_negatives(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def mean_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Number of documents neither retrieved for a topic nor relevant to it, in the mean: of those
     of a collection of known size."""
-    return r.confusion(rel, collection=collection).tn
+    return r.confusion(rel, collection_size=collection_size).tn
 
 
 @ranking(
@@ -135,10 +137,10 @@ def mean_true_negatives(r: JudgedRankings, collection: int, rel: int = 1) -> Flo
     undefined=COLLECTION,
     ties="none",
 )
-def set_generality(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def set_generality(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Generality: the share of the documents of a collection of known size that are relevant to the
     topic, R over its size; some lectures call it total recall."""
-    return r.relevant(rel) / collection
+    return r.relevant(rel) / collection_size
 
 
 @number("NumNonrelJudgedRet", aliases=("num_nonrel_judged_ret",), higher_is_better=False)
@@ -238,10 +240,10 @@ def set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
     reference="Matthews 1975",
     ties="none",
 )
-def set_matthews_correlation(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def set_matthews_correlation(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Matthews correlation of the retrieved and the relevant set in a collection of known size:
     (TP·TN − FP·FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN))."""
-    return _correlation(r.confusion(rel, collection=collection))
+    return _correlation(r.confusion(rel, collection_size=collection_size))
 
 
 def _correlation(c: ConfusionMatrix) -> FloatArray:
@@ -252,7 +254,7 @@ def _correlation(c: ConfusionMatrix) -> FloatArray:
 
 def _cells(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
     """TP, FP, FN and TN of each topic, shape (topics, 4); NaN where the collection is too small."""
-    c = r.confusion(p["rel"], collection=p["collection"])
+    c = r.confusion(p["rel"], collection_size=p["collection_size"])
     cells = np.stack([c.tp, c.fp, c.fn, c.tn], axis=-1)
     return np.where(c.tn[:, None] < 0, np.nan, cells)
 
@@ -269,10 +271,10 @@ def _correlation_from_cells(cells: FloatArray) -> FloatArray:
     undefined=COLLECTION,
     ties="none",
 )
-def set_accuracy(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def set_accuracy(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Accuracy of the retrieved set in a collection of known size: the share of its documents that
     are retrieved and relevant, or neither."""
-    return counts.accuracy(r.confusion(rel, collection=collection))
+    return counts.accuracy(r.confusion(rel, collection_size=collection_size))
 
 
 @ranking(
@@ -283,13 +285,13 @@ def set_accuracy(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray
     undefined=COLLECTION,
     ties="none",
 )
-def set_error_rate(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def set_error_rate(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Error rate of the retrieved set in a collection of known size: the share of its documents
     that are retrieved and not relevant, or relevant and not retrieved; 1 − SetAcc.
 
     Some write it ERR, which is expected reciprocal rank here.
     """
-    return counts.error_rate(r.confusion(rel, collection=collection))
+    return counts.error_rate(r.confusion(rel, collection_size=collection_size))
 
 
 @ranking(
@@ -299,10 +301,10 @@ def set_error_rate(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArr
     undefined=ALL_RELEVANT | COLLECTION,
     ties="none",
 )
-def set_specificity(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def set_specificity(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
     """Specificity of the retrieved set: share of the documents that are not relevant, in a
     collection of known size, which were not retrieved; 1 − fallout."""
-    return counts.specificity(r.confusion(rel, collection=collection))
+    return counts.specificity(r.confusion(rel, collection_size=collection_size))
 
 
 @ranking(
@@ -312,10 +314,12 @@ def set_specificity(r: JudgedRankings, collection: int, rel: int = 1) -> FloatAr
     undefined=EVERYTHING_RETRIEVED | COLLECTION,
     ties="none",
 )
-def set_negative_predictive_value(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def set_negative_predictive_value(
+    r: JudgedRankings, collection_size: int, rel: int = 1
+) -> FloatArray:
     """NPV of the retrieved set: share of the documents that were not retrieved, in a collection of
     known size, which are not relevant."""
-    return counts.negative_predictive_value(r.confusion(rel, collection=collection))
+    return counts.negative_predictive_value(r.confusion(rel, collection_size=collection_size))
 
 
 @ranking(
@@ -328,11 +332,11 @@ def set_negative_predictive_value(r: JudgedRankings, collection: int, rel: int =
     flat=True,
 )
 def fallout(
-    r: JudgedRankings, collection: int, cutoff: int | None = None, rel: int = 1
+    r: JudgedRankings, collection_size: int, cutoff: int | None = None, rel: int = 1
 ) -> FloatArray:
     """Fall-out: share of the documents that are not relevant, in a collection of known size, which
     were retrieved (within the cutoff)."""
-    return counts.false_positive_rate(r.confusion(rel, cutoff, collection))
+    return counts.false_positive_rate(r.confusion(rel, cutoff, collection_size))
 
 
 @ranking(
@@ -408,10 +412,12 @@ def micro_set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
     pooled=_correlation_from_cells,
     ties="none",
 )
-def micro_set_matthews_correlation(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+def micro_set_matthews_correlation(
+    r: JudgedRankings, collection_size: int, rel: int = 1
+) -> FloatArray:
     """Micro-averaged Matthews correlation of the retrieved and the relevant sets: from the counts
     of all topics together, those of topics that have no value of their own as well."""
-    return set_matthews_correlation(r, collection, rel)
+    return set_matthews_correlation(r, collection_size, rel)
 
 
 @ranking(
@@ -420,15 +426,15 @@ def micro_set_matthews_correlation(r: JudgedRankings, collection: int, rel: int 
     summary="pooled",
     higher_is_better=False,
     undefined=ALL_RELEVANT | COLLECTION,
-    weight=lambda r, p: p["collection"] - r.relevant(p["rel"]),
+    weight=lambda r, p: p["collection_size"] - r.relevant(p["rel"]),
     ties="linear",
     flat=True,
 )
 def micro_fallout(
-    r: JudgedRankings, collection: int, cutoff: int | None = None, rel: int = 1
+    r: JudgedRankings, collection_size: int, cutoff: int | None = None, rel: int = 1
 ) -> FloatArray:
     """Micro-averaged fall-out: from the counts of all topics together."""
-    return fallout(r, collection, cutoff, rel)
+    return fallout(r, collection_size, cutoff, rel)
 
 
 @ranking("utility", range=(-inf, inf), ties="none")
@@ -439,7 +445,7 @@ def utility(
     fp: float = -1.0,
     fn: float = 0.0,
     tn: float = 0.0,
-    collection: int = 0,
+    collection_size: int = 0,
 ) -> FloatArray:
     """Utility of the retrieved set: what each kind of document is worth, added up: tp·TP + fp·FP +
     fn·FN + tn·TN.
@@ -447,5 +453,5 @@ def utility(
     TN counts in a collection of known size; with the default 0 it is negative, as in trec_eval, and
     matters only where ``tn`` is given.
     """
-    m = r.confusion(rel, collection=collection)
+    m = r.confusion(rel, collection_size=collection_size)
     return tp * m.tp + fp * m.fp + fn * m.fn + tn * m.tn

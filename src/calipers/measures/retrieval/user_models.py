@@ -62,7 +62,7 @@ def rank_biased_precision(
             known = (r.grade >= 0) | np.isin(r.grade, [grade for grade, _ in gains or ()])
             gained = np.where(known, (gained - low) / (high - low), gained)
     return (1 - p) * r.sum(
-        gained * r.at_rank(lambda rank: cutoff_mask(rank, cutoff) * persistence_weights(p, rank))
+        gained * r.map_ranks(lambda rank: cutoff_mask(rank, cutoff) * persistence_weights(p, rank))
     )
 
 

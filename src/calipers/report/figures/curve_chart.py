@@ -63,7 +63,7 @@ def curve_chart(
             layers.append(vega.layer(band, area, x=x, **limits, color=hue))
     layers.append(_line_layer(x, y, hue, dash, curves))
     if by_measure:
-        cuts = sorted({c.cut for c in curves if math.isfinite(c.cut)})
+        cuts = sorted({c.threshold_in_use for c in curves if math.isfinite(c.threshold_in_use)})
         layers += [cut_layer(cut, x) for cut in cuts]
     else:
         layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
@@ -115,7 +115,7 @@ def _line_data(curve: Curve, name: str) -> list[Spec]:
         datum = {"x": json_number(x, 4), "y": json_number(y, 4) if shown else None, "system": name}
         if is_point(curve):
             datum["threshold"] = threshold_text(math.nan)
-        elif curve.at and curve.threshold[place] != x:
+        elif curve.parameter and curve.threshold[place] != x:
             datum["threshold"] = threshold_text(curve.threshold[place])
         rows.append(datum)
     return rows
@@ -147,7 +147,7 @@ def threshold_text(t: float) -> str:
 
 def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
     """A place a row; what lies beyond the drawing ends at its border."""
-    limits = (curve.wide_low, curve.wide_high) if wide else (curve.low, curve.high)
+    limits = (curve.simultaneous_low, curve.simultaneous_high) if wide else (curve.low, curve.high)
     if not all(map(len, limits)):
         return []
     normal = curve.scale == "deviate"
@@ -193,7 +193,7 @@ def _axes(curves: Sequence[Curve], *, by_measure: bool) -> tuple[Spec, Spec]:
     if bottoms:
         highest = max([*tops, *(point[1] for point in lines)])
         y["scale"] = {"domain": [json_number(min(bottoms)), json_number(highest)], "nice": False}
-    if first.at != "threshold" and not is_point(first) and max(tops, default=1.0) <= _LOW:
+    if first.parameter != "threshold" and not is_point(first) and max(tops, default=1.0) <= _LOW:
         y["scale"] = {"zero": True}
     # Asked for once a chart: every layer shares the axes.
     x["axis"] = y["axis"] = {"tickCount": 5}
@@ -283,7 +283,9 @@ def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curves: Sequence[Curve]
         mark["interpolate"] = "step-before"
     if curve.shape == "bars":
         mark["interpolate"] = "step-after"
-    if curve.at != "threshold" and not is_point(curve) and few:  # they were chosen: show them
+    if (
+        curve.parameter != "threshold" and not is_point(curve) and few
+    ):  # they were chosen: show them
         mark["point"] = {"filled": True, "size": 36, "opacity": 1}
     return {"data": {"name": _LINE}, "mark": mark, "encoding": encoding}
 
@@ -294,9 +296,13 @@ def _mark_layers(
     """A dot where the threshold in use is."""
     data = []
     for c in curves:
-        if c.mark is None:
+        if c.operating_point is None:
             continue
-        at = [deviate(v) for v in c.mark] if c.scale == "deviate" else list(c.mark)
+        at = (
+            [deviate(v) for v in c.operating_point]
+            if c.scale == "deviate"
+            else list(c.operating_point)
+        )
         if all(map(math.isfinite, at)) and not at[1] < c.bottom:
             data.append(
                 {"x": json_number(at[0], 4), "y": json_number(at[1], 4), "system": names[c]}
@@ -346,8 +352,8 @@ def _tooltip(curve: Curve, *, by_measure: bool, x_is_threshold: bool) -> str:
         value = f"cumulativeNormal({row}.%s)"
     x, y = (f"format({value % axis}, '.4~f')" for axis in "xy")
     place = ""
-    if curve.at and curve.at.lower() != curve.x_label.lower() and not x_is_threshold:
-        place = f"{json.dumps(escape_unprintable(curve.at))}: {row}.threshold, "
+    if curve.parameter and curve.parameter.lower() != curve.x_label.lower() and not x_is_threshold:
+        place = f"{json.dumps(escape_unprintable(curve.parameter))}: {row}.threshold, "
     if by_measure:
         x = f"format({row}.x, '.4~g')"
     return f"{{{who}: {row}.system, {place}{x_name}: {x}, {y_name}: {y}}}"

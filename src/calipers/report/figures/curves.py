@@ -190,19 +190,22 @@ class CurveChart(ChartDefinition):
         if any(math.isfinite(v) for c in curves if not is_point(c) for v in c.low):
             of = f" {self.band_note}" if self.band_note else ""
             parts.append(f"Shaded: {level} pointwise band{of} ({shorten_name(first.method)}).")
-        if any(len(c.wide_low) for c in curves):
+        if any(len(c.simultaneous_low) for c in curves):
             parts.append(
-                f"Paler: {level} simultaneous band ({shorten_name(first.wide_method)}), which is "
+                f"Paler: {level} simultaneous band ({shorten_name(first.simultaneous_method)}), "
+                "which is "
                 "conservative."
             )
         parts += _points_caption([c for c in curves if is_point(c)], len(curves), level)
         parts += plane.caption(curves) if plane.is_plane(curves) else []
         if has_chance(curves):
             parts.append("Dashed: chance.")
-        if any(math.isfinite(c.cut) for c in curves):
+        if any(math.isfinite(c.threshold_in_use) for c in curves):
             if self.has_upright_threshold:
-                parts.append(f"Upright line: the threshold in use, {threshold_text(first.cut)}.")
-            elif any(c.mark for c in curves):
+                parts.append(
+                    f"Upright line: the threshold in use, {threshold_text(first.threshold_in_use)}."
+                )
+            elif any(c.operating_point for c in curves):
                 parts.append("Dot: the threshold in use.")
         return " ".join([*parts, *drawn_within(curves)])
 
@@ -215,8 +218,8 @@ class CurveChart(ChartDefinition):
         if plane.is_plane(curves):
             points = tuple(map(tuple, plane.rows(curves, lambda c: self._written(c, 0))))
             return (name, first.x_label, of, plane.DISTANCE), points
-        against = first.at.lower() == first.x_label.lower() or self.x_is_threshold
-        at = "" if against else first.at
+        against = first.parameter.lower() == first.x_label.lower() or self.x_is_threshold
+        at = "" if against else first.parameter
         rows = [
             (
                 shorten_name(c.y_label if self.by_measure else c.series or c.system),

@@ -23,7 +23,7 @@ _WIDTH, _HEIGHT = 400, 320
 
 def front_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """A figure for each cost."""
-    drawn = [front for front in evaluation.fronts if any(map(_is_finite, front))]
+    drawn = [front for front in evaluation.pareto_fronts if any(map(_is_finite, front))]
     for front in drawn:
         of = shorten_name(front.cost_measure)
         made = _figure(front)

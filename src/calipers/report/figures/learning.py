@@ -89,7 +89,7 @@ def _points(of: LearningResult) -> tuple[list[_PlottedPoint], str]:
             for x, row in pairs
         ]
         if of.test is not None:
-            made.append(_PlottedPoint(named[of.chosen], "test", of.test))
+            made.append(_PlottedPoint(named[of.one_se], "test", of.test))
         return made, shorten_name(of.measure)
     assert isinstance(of, LearningCurve)
     made = [
@@ -152,14 +152,14 @@ def _caption(of: LearningResult, points: Sequence[_PlottedPoint], floor: float) 
         yield f"Dashed: {_chosen_is(of)}."
         if of.test is not None:
             yield "Bar at the dashed line: the same on the test rows."
-    if isinstance(of, LearningCurve) and of.more.reason is None:
-        yield f"Bar at the right: extrapolation to {of.more.n:,} rows."
+    if isinstance(of, LearningCurve) and of.extrapolation.reason is None:
+        yield f"Bar at the right: extrapolation to {of.extrapolation.n:,} rows."
     if any(e < floor for p in points for e in p.ends):
         yield f"Values below {floor:.2g} are plotted at the lower end."
 
 
 def _chosen_is(of: ValidationCurve) -> str:
-    if of.chosen == of.best:
+    if of.one_se == of.best:
         return "the best; no simpler model is within one standard error"
     return "the simplest within one standard error of the best"
 
@@ -216,7 +216,7 @@ def _x_title(of: LearningResult) -> str:
 
 def _x(of: LearningResult) -> Spec:
     if isinstance(of, LearningCurve):
-        places = [row.n for row in of] + [of.more.n] * (of.more.reason is None)
+        places = [row.n for row in of] + [of.extrapolation.n] * (of.extrapolation.reason is None)
         axis = {"values": places, "format": ",", "labelOverlap": True}
         scale = {"type": "log", "nice": False}
         return vega.quantity("x", title=_x_title(of), scale=scale, axis=axis)
@@ -251,7 +251,7 @@ def _selection_rule(of: LearningResult, x: Spec) -> list[Spec]:
     if not isinstance(of, ValidationCurve):
         return []
     named = unique_labels([row.value for row in of], 12)
-    all_there = [{"x": named[row.value], "chosen": row.value == of.chosen} for row in of]
+    all_there = [{"x": named[row.value], "chosen": row.value == of.one_se} for row in of]
     shown = {"condition": {"test": "datum.chosen", "value": 0.7}, "value": 0}
     return [vega.layer(all_there, vega.rule(strokeDash=[3, 4]), x=x, opacity=shown)]
 
@@ -273,9 +273,9 @@ def _test_point(points: Sequence[_PlottedPoint], x: Spec, y: Spec, hue: Spec) ->
 
 def _extrapolation(of: LearningResult, x: Spec, y: Spec, hue: Spec) -> list[Spec]:
     """What more rows would bring, at their number."""
-    if not isinstance(of, LearningCurve) or of.more.reason is not None:
+    if not isinstance(of, LearningCurve) or of.extrapolation.reason is not None:
         return []
-    m = of.more
+    m = of.extrapolation
     row = {"x": float(m.n), **vega.limits(m.value, m.low, m.high), "series": "validation"}
     ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": hue}
     at = {"x": x, "y": {**y, "field": "value"}, "color": hue}

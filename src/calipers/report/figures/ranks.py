@@ -26,7 +26,7 @@ def rank_figures(
     comparison: Comparison, definitions: Sequence[Definition] = ()
 ) -> Iterator[Figure]:
     """The critical-difference diagrams."""
-    fit = [o for o in comparison.overall if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
+    fit = [o for o in comparison.omnibus if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
     sizes = accumulate(len(o.systems) for o in fit)
     drawn = [o for o, size in zip(fit, sizes, strict=True) if size <= MOST_IN_ALL]
     for overall in drawn:
@@ -36,7 +36,7 @@ def rank_figures(
 def _figure(o: OmnibusTest) -> Figure:
     apart, said = homogeneous_groups_text(o), overall_sentence(o)
     known = "" if not apart else f" No significant difference by Nemenyi's test: {apart}."
-    if not o.groups and apart:
+    if not o.homogeneous_groups and apart:
         known = f" By Nemenyi's test {apart}."
     digits = numbers.Rounding(numbers.MOST)
     ranked = sorted(zip(o.systems, o.means, o.mean_ranks, strict=True), key=lambda row: row[2])

@@ -75,12 +75,12 @@ def left_out(
 
 
 @validate_arguments
-def best_of(
+def best_system(
     evaluation: Evaluation,
     *,
     measure: str | None = None,
     level: float = 0.95,
-    draws: int = 200,
+    n_resamples: int = 200,
     seed: int = 0,
 ) -> Selection:
     """What the best of several systems is worth, where the same rows or topics chose it.
@@ -98,7 +98,7 @@ def best_of(
     measure
         One of those evaluated, of which one value is better than another; the first such if none is
         named.
-    level, draws, seed
+    level, n_resamples, seed
         Level of the interval, number of draws, and what they depend on.
 
     Returns
@@ -115,7 +115,7 @@ def best_of(
     Notes
     -----
     Source: Tsamardinos, Greasidou and Borboudakis 2018. To choose among models before they are
-    tested, see :func:`calipers.select`.
+    tested, see :func:`calipers.select_model`.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def best_of(
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(0, 2, 200)
     >>> guesses = {f"model {k}": rng.integers(0, 2, 200) for k in range(10)}
-    >>> found = cal.best_of(cal.classification(truth, guesses, measures="accuracy"))
+    >>> found = cal.best_system(cal.classification(truth, guesses, measures="accuracy"))
     >>> round(found[found.best].shown.value, 2), round(found.honest.value, 2)
     (0.55, 0.49)
     """
@@ -131,8 +131,8 @@ def best_of(
         raise InputError("evaluation: expected what an evaluation of data gives, with its data")
     if not 0 < level < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
-    if draws < 20:
-        raise InputError(f"draws is {draws}, expected 20 or more")
+    if n_resamples < 20:
+        raise InputError(f"draws is {n_resamples}, expected 20 or more")
     if seed < 0:
         raise InputError(f"seed is {seed}, expected 0 or more")
     by_name = {
@@ -148,7 +148,7 @@ def best_of(
         raise InputError("there is one system, expected two or more to choose from")
     higher = bool(by_name[name].definition.higher_is_better)
     sign = 1 if higher else -1
-    if getattr(evaluation.sources, "apart", False):
+    if getattr(evaluation.sources, "has_separate_rows", False):
         raise InputError(
             "the best is chosen anew among the rows of all systems, and confusion matrices have no "
             "rows in common; give counts of the answers of all systems together"
@@ -156,19 +156,21 @@ def best_of(
     units, values = _drawn_from(evaluation, by_name[name], list(shown))
     if units < 3:
         raise InputError(f"there are {units} units, expected three or more")
-    found = left_out(lambda mask: sign * values(mask), units, level=level, draws=draws, seed=seed)
+    found = left_out(
+        lambda mask: sign * values(mask), units, level=level, draws=n_resamples, seed=seed
+    )
     best = max(shown, key=lambda system: sign * shown[system].value)
     low, high = sorted(sign * end for end in (found.interval.low, found.interval.high))
-    of: dict[str, Any] = {"n": shown[best].n, "of": shown[best].of, "unit": shown[best].unit}
+    of: dict[str, Any] = {"n": shown[best].n, "of": shown[best].n_total, "unit": shown[best].unit}
     value = sign * found.value
     honest = Estimate(
         name, value, low,
         high, level, found.interval.method,
-        no_interval=found.interval.reason, system="chosen", **of,
+        interval_reason=found.interval.reason, system="chosen", **of,
     )  # fmt: skip
     optimism = Estimate(
         name, sign * (shown[best].value - value), math.nan, math.nan, level,
-        no_interval="not_asked", system="optimism", **of,
+        interval_reason="not_asked", system="optimism", **of,
     )  # fmt: skip
     return Selection(
         name,
@@ -177,7 +179,7 @@ def best_of(
             for system, share in zip(shown, found.chosen, strict=True)
         ),
         best, honest, optimism, level, higher, (),
-        {**evaluation.provenance, "draws": draws, "choice": seed},
+        {**evaluation.provenance, "draws": n_resamples, "choice": seed},
     )  # fmt: skip
 
 
@@ -196,7 +198,7 @@ def _drawn_from(
         return table.shape[1], lambda mask: table[:, mask].mean(axis=1)
     sources = evaluation.sources
     plain = replace(sources.settings, interval="none", methods=())
-    wholes = [sources.by_name[system].under(plain) for system in systems]
+    wholes = [sources.by_name[system].with_settings(plain) for system in systems]
     clusters = getattr(wholes[0], "clusters", None)
     code = np.arange(wholes[0].number) if clusters is None else np.asarray(clusters.code)
 
@@ -216,7 +218,7 @@ def _known_topics(
 
     def on(mask: npt.NDArray[np.bool_]) -> FloatArray:
         at = np.flatnonzero(mask[code])
-        of = [scores.topics_of(system, place, scores.settings, at) for system in systems]
+        of = [scores.topic_rows(system, place, scores.settings, at) for system in systems]
         return np.array([o.summary.value(o.values, o.weight, o.importance) for o in of])
 
     return int(code.max()) + 1, on

@@ -1,4 +1,4 @@
-"""``calipers learn bias``."""
+"""``calipers learn bias-variance``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from calipers.cli.learn.shared import (
 from calipers.cli.options import combine_options, flag_option, number_option, text_option
 
 
-@click.command("bias", cls=Command)
+@click.command("bias-variance", cls=Command)
 @click.argument("table", type=InputFile())
 @fitted_options
 @combine_options(
-    text_option("--parameter", "NAME", "Hyperparameter, such as max_depth."),
-    text_option("--values", "V,…", "Values of the hyperparameter, the simplest model first."),
+    text_option("--param-name", "NAME", "Hyperparameter, such as max_depth."),
+    text_option("--param-range", "V,…", "Values of the hyperparameter, the simplest model first."),
     text_option(
         "--training-sets", "N", "Number of training sets (default: 10 disjoint ones).", type=int
     ),
@@ -31,16 +31,16 @@ from calipers.cli.options import combine_options, flag_option, number_option, te
     ),
 )
 @written_options
-def command(table: str, values: str | None, **options: Any) -> None:
+def command(table: str, param_range: str | None, **options: Any) -> None:
     """Decompose the expected error of a model into bias, variance and noise, with disjoint training
     sets from the rows of TABLE; a third of the rows is the test set.
 
     \b
     Example:
-      calipers learn bias patients.csv --truth progression \\
-        --estimator sklearn.tree.DecisionTreeRegressor --parameter max_depth --values 1,2,4,8
+      calipers learn bias-variance patients.csv --truth progression \\
+        --estimator sklearn.tree.DecisionTreeRegressor --param-name max_depth --param-range 1,2,4,8
     """
     from calipers.learning.bias_variance import bias_variance
 
-    options["values"] = None if values is None else parse_values(values)
+    options["param_range"] = None if param_range is None else parse_values(param_range)
     run_learning_command(bias_variance, table, options, ())

@@ -1,4 +1,4 @@
-"""``calipers learn growth``."""
+"""``calipers learn learning-curve``."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from calipers.cli.learn.shared import (
 from calipers.cli.options import text_option
 
 
-@click.command("growth", cls=Command)
+@click.command("learning-curve", cls=Command)
 @click.argument("table", type=InputFile())
 @fitted_options
 @text_option(
-    "--sizes",
+    "--train-sizes",
     "N,…",
     "Sizes of the training sets, as numbers or proportions of rows (default: six from 1/8).",
 )
 @text_option(
-    "--more",
+    "--extrapolate-to",
     "N",
     "Size of the training set to extrapolate to, at most twice the largest.",
     type=int,
@@ -37,16 +37,16 @@ from calipers.cli.options import text_option
 @split_options
 @tuned_options
 @written_options
-def command(table: str, sizes: str | None, **options: Any) -> None:
+def command(table: str, train_sizes: str | None, **options: Any) -> None:
     """Compute a learning curve, training and validation error over the size of the training set,
     and extrapolate it to larger training sets. Features and truth are columns of TABLE.
 
     \b
     Example:
-      calipers learn growth patients.csv --truth progression \\
+      calipers learn learning-curve patients.csv --truth progression \\
         --estimator sklearn.linear_model.LinearRegression
     """
     from calipers.learning.learning_curves import learning_curve
 
-    options["sizes"] = None if sizes is None else parse_values(sizes)
+    options["train_sizes"] = None if train_sizes is None else parse_values(train_sizes)
     run_learning_command(learning_curve, table, options, ("part", "group", "time", "weight"))

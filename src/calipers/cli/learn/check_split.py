@@ -1,4 +1,4 @@
-"""``calipers learn check``."""
+"""``calipers learn check-split``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from calipers.report.blocks import Block
 
 
-@click.command("check", cls=Command)
+@click.command("check-split", cls=Command)
 @click.argument("table", type=InputFile())
 @text_option("--truth", "COL", "Column of the target; without it no model is scored.")
 @text_option("--part", "COL", "Column of the set of each row: train, validation or test.")
@@ -42,8 +42,8 @@ def command(table: str, **options: Any) -> None:
 
     \b
     Examples:
-      calipers learn check patients.csv --truth progression --part part
-      calipers learn check clicks.parquet --truth clicked --group user --test 0.2
+      calipers learn check-split patients.csv --truth progression --part part
+      calipers learn check-split clicks.parquet --truth clicked --group user --test 0.2
     """
     kind, path = format_and_file(options, ("json",), "what was found")
     from calipers.data.tables import add_location, column

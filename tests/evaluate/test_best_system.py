@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import calipers as cal
-from calipers.evaluate.best_of import left_out
+from calipers.evaluate.best_system import left_out
 
 RNG = np.random.default_rng(5)
 
@@ -51,17 +51,17 @@ def guesses(rows: int = 120) -> cal.Evaluation:
 @pytest.mark.parametrize("measure", ["Brier", "AUC", "accuracy"])
 def test_any_measure_in_either_direction(measure: str) -> None:
     ev = guesses()
-    found = cal.best_of(ev, measure=measure, draws=40)
-    values = {one.name: one.shown.value for one in found}
+    found = cal.best_system(ev, measure=measure, n_resamples=40)
+    values = {one.name: one.apparent.value for one in found}
     sign = 1 if measure != "Brier" else -1
     assert found.best == max(values, key=lambda name: sign * values[name])
-    assert sum(one.chosen for one in found) == pytest.approx(1)
+    assert sum(one.selection_frequency for one in found) == pytest.approx(1)
     assert found.optimism.value == pytest.approx(
-        sign * (values[found.best] - found.honest.value), abs=1e-12
+        sign * (values[found.best] - found.corrected.value), abs=1e-12
     )
-    assert found.honest.low <= found.honest.value <= found.honest.high
+    assert found.corrected.low <= found.corrected.value <= found.corrected.high
     assert found.measure == measure
-    again = cal.best_of(ev, measure=measure, draws=40)
+    again = cal.best_system(ev, measure=measure, n_resamples=40)
     assert again.to_json() == found.to_json()
 
 
@@ -69,28 +69,28 @@ def test_rows_are_those_of_the_evaluation() -> None:
     """Two systems of which one is always right: nothing is paid for a choice that is none."""
     truth = np.arange(60) % 2
     ev = cal.classification(truth, {"right": truth, "wrong": 1 - truth}, measures="accuracy")
-    found = cal.best_of(ev)
-    assert (found.best, found.honest.value, found.optimism.value) == ("right", 1.0, 0.0)
-    assert [one.chosen for one in found] == [1.0, 0.0]
+    found = cal.best_system(ev)
+    assert (found.best, found.corrected.value, found.optimism.value) == ("right", 1.0, 0.0)
+    assert [one.selection_frequency for one in found] == [1.0, 0.0]
 
 
 def test_topics_are_drawn_where_they_are_the_units() -> None:
     qrels = {f"t{t}": {f"d{d}": int(RNG.random() < 0.3) for d in range(9)} for t in range(12)}
     runs = {f"r{k}": {t: {d: RNG.random() for d in of} for t, of in qrels.items()} for k in "ab"}
     ev = cal.retrieval(qrels, runs, measures=["P@3"])
-    found = cal.best_of(ev, draws=50)
-    assert found.honest.unit == "topics"
-    assert 0 <= found.honest.value <= 1
+    found = cal.best_system(ev, n_resamples=50)
+    assert found.corrected.unit == "topics"
+    assert 0 <= found.corrected.value <= 1
 
 
 def test_clusters_are_drawn_whole() -> None:
     truth, user = RNG.integers(0, 2, 90), np.arange(90) // 15
     said = {name: RNG.integers(0, 2, 90) for name in "ab"}
-    rows = cal.best_of(cal.classification(truth, said, measures="accuracy"), draws=50)
-    whole = cal.best_of(
-        cal.classification(truth, said, measures="accuracy", cluster=user), draws=50
+    rows = cal.best_system(cal.classification(truth, said, measures="accuracy"), n_resamples=50)
+    whole = cal.best_system(
+        cal.classification(truth, said, measures="accuracy", cluster=user), n_resamples=50
     )
-    assert rows.honest.value != whole.honest.value
+    assert rows.corrected.value != whole.corrected.value
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_clusters_are_drawn_whole() -> None:
 )
 def test_what_cannot_be_asked(given: dict[str, Any], said: str) -> None:
     with pytest.raises(cal.InputError, match=said):
-        cal.best_of(guesses(), **given)
+        cal.best_system(guesses(), **given)
 
 
 def test_one_system_is_no_choice() -> None:
     with pytest.raises(cal.InputError, match="one system"):
-        cal.best_of(cal.classification([0, 1, 1, 0], [0, 1, 0, 0], measures="accuracy"))
+        cal.best_system(cal.classification([0, 1, 1, 0], [0, 1, 0, 0], measures="accuracy"))

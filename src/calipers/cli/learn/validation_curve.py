@@ -1,4 +1,4 @@
-"""``calipers learn capacity``."""
+"""``calipers learn validation-curve``."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from calipers.cli.options import text_option
 REPEATS = 5
 
 
-@click.command("capacity", cls=Command)
+@click.command("validation-curve", cls=Command)
 @click.argument("table", type=InputFile())
 @fitted_options
-@text_option("--parameter", "NAME", "Hyperparameter, such as max_depth.", required=True)
+@text_option("--param-name", "NAME", "Hyperparameter, such as max_depth.", required=True)
 @text_option(
-    "--values", "V,…", "Values of the hyperparameter, the simplest model first.", required=True
+    "--param-range", "V,…", "Values of the hyperparameter, the simplest model first.", required=True
 )
 @divided_options(10, REPEATS)
 @split_options
 @tuned_options
 @written_options
-def command(table: str, values: str, **options: Any) -> None:
+def command(table: str, param_range: str, **options: Any) -> None:
     """Compute a validation curve: training and validation error over a hyperparameter, with the
     regions of underfitting and overfitting and the simplest model within one standard error of the
     best. Features and truth are columns of TABLE.
 
     \b
     Examples:
-      calipers learn capacity patients.csv --truth progression \\
-        --estimator sklearn.tree.DecisionTreeRegressor --parameter max_depth --values 1,2,4,8
-      calipers learn capacity patients.csv --truth progression --part part \\
-        --estimator sklearn.tree.DecisionTreeRegressor --parameter max_depth --values 1,2,4,8
+      calipers learn validation-curve patients.csv --truth progression \\
+        --estimator sklearn.tree.DecisionTreeRegressor --param-name max_depth --param-range 1,2,4,8
+      calipers learn validation-curve patients.csv --truth progression --part part \\
+        --estimator sklearn.tree.DecisionTreeRegressor --param-name max_depth --param-range 1,2,4,8
     """
     from calipers.learning.learning_curves import validation_curve
 
-    options["values"] = parse_values(values)
-    if options["repeats"] is options["part"] is options["time"] is None:
-        options["repeats"] = REPEATS
+    options["param_range"] = parse_values(param_range)
+    if options["n_repeats"] is options["part"] is options["time"] is None:
+        options["n_repeats"] = REPEATS
     run_learning_command(validation_curve, table, options, ("part", "group", "time", "weight"))
