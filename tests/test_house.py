@@ -97,7 +97,7 @@ def test_nothing_asks_what_a_measure_is_called() -> None:
         ("match d.name:\n  case 'AUC': pass", True),
         ("system.name == 'AUC'", False),
         ("definition.reads == 'scores'", False),
-        ("definition.on is ScoreTable", False),
+        ("definition.statistic is ScoreTable", False),
         ("definition.name == other", False),
     ],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 from calipers.results import json_schema
 
 ROOT = Path(__file__).parents[1]
-NAME = "results-1.schema.json"
+NAME = "results-2.schema.json"
 
 
 def main() -> None:

@@ -180,7 +180,7 @@ def parameters(of: Task | Function) -> tuple[list[Parameter], list[Parameter]]:
     for kind, names in (
         ("more", of.extra_help),
         ("positional", of.positional),
-        ("needed", of.required),
+        ("required", of.required),
     ):
         odd = [name for name in names if name not in given]
         if odd:

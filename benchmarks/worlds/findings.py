@@ -195,66 +195,72 @@ def leaves(number: int) -> Make:
     return made
 
 
-OF_TWO = ("below-diagonal", "accuracy-below-constant", "rules-out-only", "rules-in-only", "leaning")
-OF_CLASSES = ("accuracy-below-constant", "weak-class", "confused-class", "imbalance")
-OF_LABELS = ("subset-below-constant", "confused-label", "rare-labels")
+OF_TWO = (
+    "below-chance",
+    "accuracy-below-constant",
+    "rules-out-only",
+    "rules-in-only",
+    "overpredicted-class",
+)
+OF_CLASSES = ("accuracy-below-constant", "low-recall-class", "confused-class", "class-imbalance")
+OF_LABELS = ("subset-accuracy-below-constant", "confused-label", "rare-labels")
 OF_ROWS = ("identical-systems", "perfect-separation", "duplicated-rows")
 OF_RESIDUALS = (
     "heavy-tails",
     "skewed-residuals",
-    "trend-of-residuals",
-    "uneven-errors",
-    "rows-carry",
+    "residual-trend",
+    "heteroscedastic-errors",
+    "influential-rows",
 )
-OF_TOPICS = ("topic-decides", "topic-carries", "identical-systems")
+OF_TOPICS = ("topic-dependent-difference", "influential-topic", "identical-systems")
 
 #: What data there are, and which findings would be wrong of them.
 WORLDS: dict[str, tuple[Make, tuple[str, ...]]] = {
-    "guesses": (answers(0.5, 0.5, 0.5), (*OF_TWO, "imbalance", *OF_ROWS)),
-    "guesses of a rare class": (answers(0.1, 0.1, 0.1), ("below-diagonal", "rules-in-only",
-        "rules-out-only", "leaning", "imbalance", *OF_ROWS)),
+    "guesses": (answers(0.5, 0.5, 0.5), (*OF_TWO, "class-imbalance", *OF_ROWS)),
+    "guesses of a rare class": (answers(0.1, 0.1, 0.1), ("below-chance", "rules-in-only",
+        "rules-out-only", "overpredicted-class", "class-imbalance", *OF_ROWS)),
     "as right as the constant": (answers(0.3, 0.65, 0.15), ("accuracy-below-constant",
-        "below-diagonal", "imbalance", *OF_ROWS)),
-    "answers right in 0.8": (answers(0.5, 0.8, 0.2), (*OF_TWO, "imbalance", *OF_ROWS)),
-    "leaning by 1.25": (answers(0.4, 0.8, 0.3), ("leaning", "below-diagonal", "imbalance", *OF_ROWS)),
-    "a good test": (answers(0.5, 0.97, 0.03), (*OF_TWO, "imbalance", *OF_ROWS)),
-    "scores by chance": (scored(0.5, 0.0), ("below-diagonal", "imbalance", *OF_ROWS)),
-    "scores by chance, rare": (scored(0.05, 0.0), ("below-diagonal", *OF_ROWS)),
-    "scores, AUC 0.99": (scored(0.5, 3.29), ("below-diagonal", "imbalance", *OF_ROWS)),
-    "scores, AUC 0.99, rare": (scored(0.05, 3.29), ("below-diagonal", *OF_ROWS)),
-    "scores of two digits": (scored(0.3, 1.5, 2), ("below-diagonal", "imbalance", *OF_ROWS)),
-    "scores of three digits": (scored(0.3, 2.5, 3), ("below-diagonal", "imbalance", *OF_ROWS)),
-    "scores of 500 leaves": (leaves(500), ("below-diagonal", "imbalance", *OF_ROWS)),
-    "scores of 5,000 leaves": (leaves(5000), ("below-diagonal", "imbalance", *OF_ROWS)),
+        "below-chance", "class-imbalance", *OF_ROWS)),
+    "answers right in 0.8": (answers(0.5, 0.8, 0.2), (*OF_TWO, "class-imbalance", *OF_ROWS)),
+    "leaning by 1.25": (answers(0.4, 0.8, 0.3), ("overpredicted-class", "below-chance", "class-imbalance", *OF_ROWS)),
+    "a good test": (answers(0.5, 0.97, 0.03), (*OF_TWO, "class-imbalance", *OF_ROWS)),
+    "scores by chance": (scored(0.5, 0.0), ("below-chance", "class-imbalance", *OF_ROWS)),
+    "scores by chance, rare": (scored(0.05, 0.0), ("below-chance", *OF_ROWS)),
+    "scores, AUC 0.99": (scored(0.5, 3.29), ("below-chance", "class-imbalance", *OF_ROWS)),
+    "scores, AUC 0.99, rare": (scored(0.05, 3.29), ("below-chance", *OF_ROWS)),
+    "scores of two digits": (scored(0.3, 1.5, 2), ("below-chance", "class-imbalance", *OF_ROWS)),
+    "scores of three digits": (scored(0.3, 2.5, 3), ("below-chance", "class-imbalance", *OF_ROWS)),
+    "scores of 500 leaves": (leaves(500), ("below-chance", "class-imbalance", *OF_ROWS)),
+    "scores of 5,000 leaves": (leaves(5000), ("below-chance", "class-imbalance", *OF_ROWS)),
     "two scores nearly the same": (two_scores(0.4), OF_ROWS),
     "two answers, 1% apart": (two_answers(0.5, 0.9, 0.01), OF_ROWS),
-    "calibrated": (probable(-0.5, 1.5), ("miscalibrated", "below-diagonal", "imbalance", *OF_ROWS)),
-    "calibrated, rare": (probable(-3.0, 1.2), ("miscalibrated", "below-diagonal", *OF_ROWS)),
-    "calibrated, sharp": (probable(0.0, 5.0), ("miscalibrated", "below-diagonal", "imbalance",
+    "calibrated": (probable(-0.5, 1.5), ("miscalibrated", "below-chance", "class-imbalance", *OF_ROWS)),
+    "calibrated, rare": (probable(-3.0, 1.2), ("miscalibrated", "below-chance", *OF_ROWS)),
+    "calibrated, sharp": (probable(0.0, 5.0), ("miscalibrated", "below-chance", "class-imbalance",
         *OF_ROWS)),
     "three classes": (classes((0.5, 0.3, 0.2), 0.7), (*OF_CLASSES, *OF_ROWS)),
     "three classes by chance": (classes((1 / 3,) * 3, 1 / 3), (*OF_CLASSES, *OF_ROWS)),
-    "three classes, one rare": (classes((0.6, 0.37, 0.03), 0.8), ("weak-class", "confused-class",
+    "three classes, one rare": (classes((0.6, 0.37, 0.03), 0.8), ("low-recall-class", "confused-class",
         *OF_ROWS)),
     "ten classes": (classes((0.1,) * 10, 0.6), (*OF_CLASSES, *OF_ROWS)),
     "labels": (label_sets((0.5, 0.3, 0.2, 0.1, 0.05), 0.9), (*OF_LABELS, *OF_ROWS)),
     "a regression like a constant": (numbers(0.6, 2.0), ("error-above-constant", *OF_ROWS)),
     "a good regression": (numbers(0.9, 1.0), ("error-above-constant", *OF_RESIDUALS, *OF_ROWS)),
     "residuals, of lognormal numbers": (residuals("of lognormal numbers"), (*OF_RESIDUALS, *OF_ROWS)),
-    "residuals, t with 3 degrees of freedom": (residuals("t"), ("trend-of-residuals",
-        "uneven-errors", "skewed-residuals", *OF_ROWS)),
-    "residuals, lognormal": (residuals("lognormal"), ("trend-of-residuals", "uneven-errors", *OF_ROWS)),
-    "intervals of 90%": (quantiles(0.95), ("coverage-off", "coverage-uneven")),
-    "intervals of 50%": (quantiles(0.75), ("coverage-off", "coverage-uneven")),
-    "residuals, uneven": (residuals("uneven"), ("trend-of-residuals", "skewed-residuals", *OF_ROWS)),
+    "residuals, t with 3 degrees of freedom": (residuals("t"), ("residual-trend",
+        "heteroscedastic-errors", "skewed-residuals", *OF_ROWS)),
+    "residuals, lognormal": (residuals("lognormal"), ("residual-trend", "heteroscedastic-errors", *OF_ROWS)),
+    "intervals of 90%": (quantiles(0.95), ("miscoverage", "conditional-miscoverage")),
+    "intervals of 50%": (quantiles(0.75), ("miscoverage", "conditional-miscoverage")),
+    "residuals, uneven": (residuals("uneven"), ("residual-trend", "skewed-residuals", *OF_ROWS)),
 }  # fmt: skip
 OF_RUNS: dict[str, tuple[Make, tuple[str, ...]]] = {
-    "runs": (runs(2, 1.0), (*OF_TOPICS, "nothing-judged", "few-judged", "tied-scores",
-        "topics-missing", "few-topics-differ")),
-    "six runs": (runs(6, 1.0), (*OF_TOPICS, "nothing-judged", "few-judged", "tied-scores",
-        "topics-missing", "few-topics-differ")),
-    "runs, half judged": (runs(2, 0.5), (*OF_TOPICS, "nothing-judged", "tied-scores",
-        "topics-missing")),
+    "runs": (runs(2, 1.0), (*OF_TOPICS, "no-judged-documents", "low-judged-fraction", "tied-scores",
+        "missing-topics", "mostly-tied-topics")),
+    "six runs": (runs(6, 1.0), (*OF_TOPICS, "no-judged-documents", "low-judged-fraction", "tied-scores",
+        "missing-topics", "mostly-tied-topics")),
+    "runs, half judged": (runs(2, 0.5), (*OF_TOPICS, "no-judged-documents", "tied-scores",
+        "missing-topics")),
 }  # fmt: skip
 
 

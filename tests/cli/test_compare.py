@@ -96,9 +96,9 @@ def test_classification_is_the_comparison_of_the_evaluation() -> None:
         truth, probability=score, positive="malignant", measures=["AUC"]
     ).compare("p_logistic", margin=0.01)
     assert (row["value"], row["p"]) == (d.value, d.p)
-    assert row["p_equivalent"] == d.p_equivalence
+    assert row["p_equivalence"] == d.p_equivalence
     assert row["margin"] == 0.01
-    assert found["controls"] == "nothing"
+    assert found["error_rate"] == "nothing"
 
 
 def test_multilabel(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_formats(five: str, tmp_path: Path, kind: str) -> None:
     elif kind == "csv":
         rows = list(csv.DictReader(text.splitlines()))
         assert len(rows) == 20
-        assert {"adjustment", "detectable", "p_adjusted", "wins"} <= set(rows[0])
+        assert {"adjustment", "min_detectable", "p_adjusted", "wins"} <= set(rows[0])
     else:
         assert "Omnibus tests" in text
         assert "for the 10 differences on 1 other measure together" in text

@@ -28,8 +28,8 @@ def test_recall_with_three_unknown_items_lies_between_4_of_10_and_4_of_7(folder:
     options = ["-m", "SetR", "--judgment-bounds", "--max-unretrieved", "3", "--format", "json"]
     done = retrieval(folder, "few.run", *options)
     (estimate,) = json.loads(done.stdout)["systems"][0]["estimates"]
-    assert (estimate["possible_low"], estimate["possible_high"]) == (4 / 10, 4 / 7)
-    assert estimate["possible"] == "exact"
+    assert (estimate["lower_bound"], estimate["upper_bound"]) == (4 / 10, 4 / 7)
+    assert estimate["bounds_kind"] == "sharp"
 
 
 def test_the_table_has_a_column(folder: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_pilot_of_runs(capsys: pytest.CaptureFixture[str]) -> None:
     made = data(capsys, "retrieval qrels a.run b.run -m AP --baseline a --level 0.9")
     assert made["n"] == 20
     assert made["level"] == 0.9
-    assert made["detectable"] > 0
+    assert made["min_detectable"] > 0
 
 
 @pytest.mark.usefixtures("folder")

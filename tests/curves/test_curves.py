@@ -291,7 +291,7 @@ def promised(whole: Curve, thin: Curve) -> None:
     assert thin.tolerance in (0.0, TOLERANCE)
     assert TOLERANCE == 0.005
     assert apart(pieces(whole, whole), pieces(thin, whole)) <= thin.tolerance + 1e-9
-    for name in ("low", "high", "wide_low", "wide_high"):
+    for name in ("low", "high", "simultaneous_low", "simultaneous_high"):
         edges = []
         for c in (whole, thin):
             edge = getattr(c, name)
@@ -663,7 +663,7 @@ def test_each_class_against_the_rest() -> None:
             truth == i, score=probability[:, i], **options | {"measures": ["AUC"]}
         )
         alone = cal.curve(binary, "ROC")
-        for name in ("x", "y", "threshold", "wide_low", "wide_high"):
+        for name in ("x", "y", "threshold", "simultaneous_low", "simultaneous_high"):
             np.testing.assert_array_equal(getattr(curve, name), getattr(alone, name))
     assert not any(len(c.simultaneous_low) for c in ev.curves)  # too many to be told apart
     with pytest.raises(cal.InputError, match="name the class"):

@@ -110,7 +110,7 @@ def test_batches_add_up_to_the_statistics_of_memory(build: Build, design: str) -
         own = systems[name].added(measure).settled()
         counted = not isinstance(own, INEXACT) and design in ("plain", "clustered")
         equal(own, statistic, 0 if counted else 1e-12)
-        value = systems[name].reading(measure).value
+        value = systems[name].point_estimate(measure).value
         assert one.values[name, measure] == pytest.approx(value, rel=0 if counted else 1e-11)
         assert many.values[name, measure] == pytest.approx(value, rel=0 if counted else 1e-11)
 
@@ -141,7 +141,7 @@ def test_rows_of_batches_move_numbers_as_in_memory(build: Build, design: str) ->
     assert rows[0]
     for name, measure in rows[0]:
         column = np.concatenate([batch[name, measure] for batch in rows])
-        reading = systems[name].reading(measure)
+        reading = systems[name].point_estimate(measure)
         if measure.definition.family == "multilabel":
             continue  # with its corrections multiplied in
         own = reading.influence().moved
@@ -162,7 +162,7 @@ def streamed(local: TwoPassEvaluation, systems: dict[str, Any]) -> dict[Any, Poi
 
     return {
         (name, measure): replace(
-            systems[name].reading(measure), error=None, influence=lambda of=of: of, law=None
+            systems[name].point_estimate(measure), error=None, influence=lambda of=of: of, law=None
         )
         for (name, measure), of in local.influences.items()
     }
@@ -179,7 +179,7 @@ def test_errors_of_numbers_and_differences_are_those_of_memory(build: Build, des
             continue
         kept += 1
         ours = [found[name, measure] for name in SYSTEMS]
-        theirs = [systems[name].reading(measure) for name in SYSTEMS]
+        theirs = [systems[name].point_estimate(measure) for name in SYSTEMS]
         theirs = [PointEstimate(**{**vars_of(r), "error": None, "law": None}) for r in theirs]
         for one, other in zip(ours, theirs, strict=True):
             assert error(one) == pytest.approx(error(other), rel=1e-8), str(measure)
@@ -262,12 +262,15 @@ def test_a_stream_has_the_intervals_that_need_no_rows(build: Build, design: str)
     _, many, systems = both(build, design)
     for measure in measures_of(build):
         for system in SYSTEMS:
-            ours, theirs = many.point_estimate(system, measure), systems[system].reading(measure)
+            ours, theirs = (
+                many.point_estimate(system, measure),
+                systems[system].point_estimate(measure),
+            )
             if ours is None:
                 continue
             assert ours.value == pytest.approx(theirs.value, rel=1e-12, nan_ok=True)
             assert (ours.n, ours.undefined) == (theirs.n, theirs.undefined)
-            found, expected = ours.standard_error, theirs.found_error
+            found, expected = ours.standard_error, theirs.standard_error
             if isinstance(found, StandardError) and isinstance(expected, StandardError):
                 assert found.se == pytest.approx(expected.se, rel=1e-7)
                 made, own = (error_interval(reading, 0.95) for reading in (ours, theirs))

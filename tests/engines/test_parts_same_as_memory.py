@@ -26,7 +26,16 @@ __all__ = ["rows"]
 #: The fields of an evaluation that tests beside this one compare, or that are not of details.
 ELSEWHERE = {
     *("task", "estimates", "level", "comparison", "definitions", "notes", "slices", "cutoffs"),
-    *("findings", "provenance", "kept", "asked", "costs", "fronts", "thresholds", "sources"),
+    *(
+        "findings",
+        "provenance",
+        "predictions",
+        "requested_names",
+        "costs",
+        "pareto_fronts",
+        "tuned_thresholds",
+        "sources",
+    ),
 }
 
 #: What memory has and a stream has not, by task, design and field.

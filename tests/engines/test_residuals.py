@@ -72,7 +72,7 @@ def test_findings_and_curves_of_batches(
     assert len(stream.curves) == len(memory.curves) == 15
     for one, other in zip(memory.curves, stream.curves, strict=True):
         assert (one.kind, one.system) == (other.kind, other.system)
-        for name in ("x", "y", "low", "high", "wide_low"):
+        for name in ("x", "y", "low", "high", "simultaneous_low"):
             assert getattr(other, name) == pytest.approx(getattr(one, name), nan_ok=True)
 
 
@@ -92,9 +92,11 @@ def test_some_of_many_rows(
     assert 100 < int(seen.split("look at ")[1].split()[0]) <= 400
     assert said(one) == said(other)
     looked = f" Estimated from {seen.split('look at ')[1]}"
-    of_all = ("rows-carry", "not-told-apart")
+    of_all = ("influential-rows", "no-significant-difference")
     assert [x.endswith(looked) for _, x in said(one)] == [k not in of_all for k, _ in said(one)]
-    carried = [[x for x in said(of) if x[0] == "rows-carry"] for of in (one, found(path, "memory"))]
+    carried = [
+        [x for x in said(of) if x[0] == "influential-rows"] for of in (one, found(path, "memory"))
+    ]
     assert carried[0] == carried[1]  # the largest residuals are those of all rows
     assert "row 17" in carried[0][0][1]
     for a, b in zip(one.curves, other.curves, strict=True):

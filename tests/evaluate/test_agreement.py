@@ -426,10 +426,10 @@ def test_few_ratings_beside_the_commonest_are_cautioned() -> None:
 
 def test_what_is_found_of_raters() -> None:
     kinds = {finding.kind: finding for finding in cal.agreement(three()).findings}
-    assert set(kinds) == {"raters-disagree", "rater-alone"}
-    assert "odd rates differently" in kinds["rater-alone"].message
+    assert set(kinds) == {"low-agreement", "outlying-rater"}
+    assert "odd rates differently" in kinds["outlying-rater"].message
     rare = {n: [0] * 90 + [int(k == n) for k in "abba" for _ in range(2)] + [1] * 2 for n in "ab"}
-    [common] = [f for f in cal.agreement(rare).findings if f.kind == "common-category"]
+    [common] = [f for f in cal.agreement(rare).findings if f.kind == "dominant-category"]
     assert "'0'" in common.message
     agreed = {name: of for name, of in three(60).items() if name != "odd"}
     assert cal.agreement(agreed).findings == ()
@@ -776,7 +776,7 @@ def test_items_that_were_rated_alike_are_one_entry() -> None:
     codes = np.array([[0, 1, -1], [1, 0, -1], [-1, 0, 1], [2, 2, 2]])
     whole = Ratings.from_codes(codes, "xyz", np.arange(3.0), np.array([1.0, 2.0, 4.0, 1.0]))
     alike = whole.merge_equal_items
-    assert (len(whole), len(alike), alike.number) == (4, 2, 4)
+    assert (len(whole), len(alike), alike.n_items) == (4, 2, 4)
     assert sorted(zip(alike.held, alike.weight, alike.weight_squares, strict=True)) == [
         (1.0, 1.0, 1.0),
         (3.0, 7.0, 21.0),

@@ -74,7 +74,7 @@ def test_the_pivotal_interval_of_an_error_takes_its_bias_off() -> None:
         )
         estimate = ev["ECE"]
         assert 0 <= estimate.low <= estimate.high <= 1
-        drawn = ev.sources.by_name["system"].reading(cal.measure("ECE")).own_replicates
+        drawn = ev.sources.by_name["system"].point_estimate(cal.measure("ECE")).interval_replicates
         turned = max(2 * estimate.value - np.quantile(drawn, 0.975), 0)
         possible = cal.measure("Spiegelhalter-p")(truth, p) > 0.05
         assert estimate.method.startswith("pivotal bootstrap [B]")

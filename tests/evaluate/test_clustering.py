@@ -246,7 +246,7 @@ def test_errors_are_those_of_leaving_points_out(name: str, alike: float) -> None
     moved = left.mean() - left
     assert np.corrcoef(moved, whole.influence().column)[0, 1] > alike
     error = np.sqrt(99 / 100 * np.square(moved).sum())
-    assert whole.found_error.se == pytest.approx(error, rel=0.05)
+    assert whole.standard_error.se == pytest.approx(error, rel=0.05)
 
 
 def test_silhouettes_of_clusters_are_means_of_those_of_points() -> None:
@@ -389,8 +389,8 @@ def found(*columns: Any, **options: Any) -> dict[str, Any]:
 
 
 def test_clusters_by_chance_are_told() -> None:
-    assert "clusters-like-chance" not in found(None, NOISY, CLASSES)
-    finding = found(None, CHANCE, CLASSES)["clusters-like-chance"]
+    assert "clusters-not-above-chance" not in found(None, NOISY, CLASSES)
+    finding = found(None, CHANCE, CLASSES)["clusters-not-above-chance"]
     assert finding.numbers["p"] > 0.05
 
 
@@ -437,15 +437,15 @@ def test_points_that_were_seen_count_as_one_way_to_deal_them() -> None:
 def test_what_lies_elsewhere_or_alone_is_told() -> None:
     points = np.array([0.0, 1, 2, 3, 0.5, 9.5, 10, 11, 12, 50])[:, None]
     told = found(points, list("aaaabbcccd"), measures=["silhouette"])
-    assert told["no-cluster"].numbers["clusters"] == 1
-    assert "'b'" in told["no-cluster"].sentence
-    assert told["points-elsewhere"].numbers["share"] == pytest.approx(0.2)
-    assert told["points-elsewhere"].numbers["points between the two"] == 1
-    assert "points-alone" not in told  # clusters are of 2.5 points
+    assert told["negative-mean-silhouette"].numbers["clusters"] == 1
+    assert "'b'" in told["negative-mean-silhouette"].sentence
+    assert told["negative-silhouettes"].numbers["share"] == pytest.approx(0.2)
+    assert told["negative-silhouettes"].numbers["points between the two"] == 1
+    assert "singleton-clusters" not in told  # clusters are of 2.5 points
     many = np.append(POINTS, [[99.0, 99, 99]], axis=0)
     told = found(many, np.append(NEAREST, 3), measures=["silhouette"])
-    assert told["points-alone"].numbers["clusters"] == 1
-    assert "no-cluster" not in told
+    assert told["singleton-clusters"].numbers["clusters"] == 1
+    assert "negative-mean-silhouette" not in told
 
 
 def test_measures_that_disagree_about_the_number_of_clusters_are_told() -> None:
@@ -456,9 +456,9 @@ def test_measures_that_disagree_about_the_number_of_clusters_are_told() -> None:
     values = cal.clustering(near, {"two": two, "three": NEAREST}, measures=asked, **FEW)
     best = {name: max(("two", "three"), key=lambda s: values[s, name].value) for name in asked[:2]}
     kinds = {f.kind for f in values.findings}
-    assert ("numbers-of-clusters" in kinds) == (len(set(best.values())) > 1)
+    assert ("disagreement-on-k" in kinds) == (len(set(best.values())) > 1)
     iris = found(POINTS, {"two": two, "same": (two + 1) % 2}, measures=asked)
-    assert "numbers-of-clusters" not in iris
+    assert "disagreement-on-k" not in iris
 
 
 # ------------------------------------------------------------------------------------------ errors

@@ -53,8 +53,8 @@ def test_silhouettes_that_no_other_point_moves_vary_as_a_mean_does() -> None:
     reading, moved = moved_by("silhouette", distances=apart)
     assert reading.value == pytest.approx(each.mean())
     assert moved == pytest.approx(of_a_mean(each / 16))
-    assert reading.found_error.se == pytest.approx(each.std(ddof=1) / 4)
-    assert reading.found_error.degrees == 15
+    assert reading.standard_error.se == pytest.approx(each.std(ddof=1) / 4)
+    assert reading.standard_error.degrees == 15
 
 
 @pytest.mark.parametrize("name", ["silhouette", "silhouette[b]"])
@@ -76,7 +76,7 @@ def test_leaving_points_of_far_clusters_out(name: str, given: str) -> None:
     left = np.array([reading(np.delete(rows, i)).value for i in inside])
     m = len(inside)
     error = np.sqrt((m - 1) / m * np.square(left - left.mean()).sum())
-    assert reading(rows).found_error.se == pytest.approx(error, rel=1e-4)
+    assert reading(rows).standard_error.se == pytest.approx(error, rel=1e-4)
 
 
 @pytest.mark.parametrize("name", ["silhouette", "silhouette[b]"])
@@ -179,7 +179,7 @@ def test_squares_about_centres_that_move_with_the_points() -> None:
     reading, moved = moved_by("WCSS", cluster=cluster, points=POINTS)
     assert moved == pytest.approx(of_a_mean(within), rel=1e-6)
     se = np.sqrt(16) * within.std(ddof=1)
-    assert (reading.found_error.se, reading.found_error.degrees) == (pytest.approx(se), 15)
+    assert (reading.standard_error.se, reading.standard_error.degrees) == (pytest.approx(se), 15)
     ev = cal.clustering(POINTS, cluster, measures=["WCSS", "Calinski-Harabasz"])
     reach = np.exp(stats.t.ppf(0.975, 15) * se / value)
     assert (ev["WCSS"].low, ev["WCSS"].high) == pytest.approx((value / reach, value * reach))
@@ -278,7 +278,7 @@ def test_biases_by_leaving_points_out() -> None:
     score = metrics.normalized_mutual_info_score
     left = [score(np.delete(CLASSES, i), np.delete(CLUSTER, i)) for i in range(16)]
     partition = reading.joint_distribution.partition
-    found = partition.spread(cal.measure("NMI")).jackknife
+    found = partition.posterior_draws(cal.measure("NMI")).jackknife
     assert found == pytest.approx(15 * (np.mean(left) - score(CLASSES, CLUSTER)), rel=1e-9)
 
 
@@ -374,7 +374,7 @@ def test_how_flattering_a_world_is() -> None:
         .joint_distribution.partition
     )
     held = OccupiedCells.from_codes((CLASSES, CLUSTER), (3, 3))
-    found = partition._flattered(asked, held, share)
+    found = partition._expected_bias(asked, held, share)
     for measure, score, value in zip(asked, scores, true, strict=True):
         each = [score(*of) - value for of in drawn]
         assert found[measure] == pytest.approx(np.mean(each), abs=5 * np.std(each) / np.sqrt(150))
@@ -422,7 +422,7 @@ def test_differences_reach_as_far_as_draws_and_biases_do(
     ]
     ours, theirs = (of.joint_distribution.partition for of in readings)
     for of, bias in zip((ours, theirs), biases, strict=True):
-        of._spread[measure] = PosteriorDraws(np.zeros(3), bias, (0.0, 0.0))
+        of._posterior_cache[measure] = PosteriorDraws(np.zeros(3), bias, (0.0, 0.0))
     value = readings[0].value - readings[1].value
     # 2.5% and 97.5% of these are −0.2 and 0.3 from the value.
     ours._beside[theirs, measure] = value - 0.2 + 0.5 * (np.linspace(0, 1, 39) - 0.025) / 0.95

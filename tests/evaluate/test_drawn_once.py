@@ -39,13 +39,16 @@ SETTINGS = Settings(n_resamples=40)
 def draws(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often replicates are drawn, by the class that draws them."""
     made: Counter[str] = Counter()
-    for owner in (MultinomialCells, ComplementReplicates):
+    for owner, name, drawn in (
+        (MultinomialCells, "draw_replicates", MultinomialCells.draw_replicates),
+        (ComplementReplicates, "draw_weights", ComplementReplicates.draw_weights),
+    ):
 
-        def counted(self: Any, *given: Any, _drawn: Any = owner.draw_weights) -> Any:
+        def counted(self: Any, *given: Any, _drawn: Any = drawn) -> Any:
             made[type(self).__name__] += 1
             return _drawn(self, *given)
 
-        monkeypatch.setattr(owner, "drawn", counted)
+        monkeypatch.setattr(owner, name, counted)
     return made
 
 

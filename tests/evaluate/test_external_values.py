@@ -57,7 +57,15 @@ def test_printed_values_make_the_numbers_of_the_runs(printed: dict[str, Path]) -
     for name, ours in OURS.items():
         for system in ("dense", "fused"):
             c, d = found[system, "bm25", name], wanted[system, "bm25", ours]
-            for field in ("value", "low", "high", "p", "p_adjusted", "effect", "detectable"):
+            for field in (
+                "value",
+                "low",
+                "high",
+                "p",
+                "p_adjusted",
+                "effect_size",
+                "min_detectable",
+            ):
                 assert getattr(c, field) == pytest.approx(getattr(d, field), rel=1e-9), field
             assert (c.test, c.wins, c.ties, c.losses) == (d.test, d.wins, d.ties, d.losses)
     # What has no direction is told, and not compared.

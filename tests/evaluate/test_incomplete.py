@@ -40,7 +40,7 @@ def test_the_ends_are_those_of_all_completed_judgments(undefined: str) -> None:
             values.append(whole[name].value)
     for name in MEASURES[:-1]:
         found = asked[name]
-        assert found.bounds_kind == "exact"
+        assert found.bounds_kind == "sharp"
         expected = pytest.approx((min(seen[name]), max(seen[name])), abs=1e-12)
         assert (found.lower_bound, found.upper_bound) == expected, name
         assert found.lower_bound <= found.value <= found.upper_bound
@@ -49,8 +49,8 @@ def test_the_ends_are_those_of_all_completed_judgments(undefined: str) -> None:
 
 def test_without_the_option_results_know_nothing_of_it() -> None:
     plain, asked = evaluate(), evaluate(judgment_bounds=True)
-    assert "possible" not in plain.to_json(details=True)
-    assert "possible" not in plain.to_csv()
+    assert "lower_bound" not in plain.to_json(details=True)
+    assert "lower_bound" not in plain.to_csv()
     assert "judgments" not in str(plain).split("infAP: the judgments list")[0]
     for without, with_it in zip(plain, asked, strict=True):
         assert without.value == with_it.value
@@ -62,10 +62,10 @@ def test_every_format_shows_the_interval() -> None:
     again = cal.Evaluation.from_json(evaluation.to_json(details=True))
     assert again.to_json(details=True) == evaluation.to_json(details=True)
     record = json.loads(evaluation.to_json())["systems"][0]["estimates"][2]
-    assert (record["measure"], record["possible"]) == ("RR", "exact")
-    assert record["possible_low"] == evaluation["RR"].lower_bound
+    assert (record["measure"], record["bounds_kind"]) == ("RR", "sharp")
+    assert record["lower_bound"] == evaluation["RR"].lower_bound
     row = list(csv.DictReader(io.StringIO(evaluation.to_csv())))[2]
-    assert float(row["possible_high"]) == evaluation["RR"].upper_bound
+    assert float(row["upper_bound"]) == evaluation["RR"].upper_bound
     cell = "[0.5000, 0.8333]"
     assert cell in str(evaluation)
     assert cell in evaluation.to_markdown()

@@ -123,7 +123,7 @@ def no_squares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SparseConfusion, "_array", refuse)
     onto = MultinomialCells.onto  # of one class against the rest it is a small table
     monkeypatch.setattr(
-        MultinomialCells, "onto", lambda self, *of: (onto if self.dense else refuse)(self, *of)
+        MultinomialCells, "onto", lambda self, *of: (onto if self.is_dense else refuse)(self, *of)
     )
 
 

@@ -788,7 +788,7 @@ def test_a_value_by_agreement_says_so_and_has_no_interval() -> None:
     assert zero.provenance["conventions"]["undefined"] == "zero"
     for ev, value in ((zero, 0.0), (one, 1.0)):
         stood = ev["precision[c]"]
-        assert (stood.value, stood.interval_reason) == (value, "agreed_value")
+        assert (stood.value, stood.interval_reason) == (value, "conventional_value")
         assert dict(stood.undefined) == {"nothing_predicted_positive": 10}
         assert ev["macro-precision"].value == pytest.approx((4 / 7 + 1 + value) / 3)
         assert ev["macro-precision"].interval_reason is None

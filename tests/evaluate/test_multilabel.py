@@ -517,9 +517,9 @@ def test_findings_on_the_data() -> None:
     truth = rng.random((4000, 4)) < [0.5, 0.4, 0.002, 0.0]
     ev = cal.multilabel(truth, truth, measures=["Hamming-loss", "macro-F1"])
     found = {f.kind: f for f in ev.findings}
-    expected = {"few-rows", "rare-labels", "label-without-rows", "perfect-separation"}
+    expected = {"few-rows", "rare-labels", "absent-label", "perfect-separation"}
     assert set(found) == expected
-    assert "1 of 4 labels has no rows: '3'" in found["label-without-rows"].message
+    assert "1 of 4 labels has no rows: '3'" in found["absent-label"].message
     assert found["rare-labels"].intervals["share of '2'"][1] < 0.01
     assert found["rare-labels"].measures == ("Hamming-loss",)
     assert found["few-rows"].values["rows of '2'"] == truth[:, 2].sum()
@@ -545,8 +545,8 @@ def test_subset_accuracy_against_the_usual_set(clustered: bool) -> None:
     called["even"] = np.zeros_like(truth)
     ev = cal.multilabel(truth, called, cluster=cluster, measures="subset-accuracy", n_resamples=200)
     of = {f.systems[0]: f for f in ev.findings if f.kind.startswith("subset")}
-    assert of["worse"].kind == "subset-below-constant"
-    assert of["even"].kind == "subset-like-constant"
+    assert of["worse"].kind == "subset-accuracy-below-constant"
+    assert of["even"].kind == "subset-accuracy-not-above-constant"
     assert "better" not in of
     assert of["worse"].values["subset accuracy of the constant answer"] == pytest.approx(
         (~truth.any(axis=1)).mean()
@@ -586,7 +586,7 @@ def test_systems_that_cannot_be_told_apart() -> None:
     rng = np.random.default_rng(1)
     both = {name: np.clip(score + rng.normal(0, 0.3, score.shape), 0, 1) for name in ("a", "b")}
     ev = cal.multilabel(truth, probability=both, measures="macro-AUC", curves=False)
-    [found] = [f for f in ev.findings if f.kind == "not-told-apart"]
+    [found] = [f for f in ev.findings if f.kind == "no-significant-difference"]
     assert found.values["rows"] == 200
 
 

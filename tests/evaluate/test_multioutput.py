@@ -333,7 +333,7 @@ def test_findings_name_the_output_and_its_measures() -> None:
     said = np.column_stack([truth[:, 0], np.random.default_rng(3).normal(size=200)])
     given: dict[str, Any] = {"outputs": ["good", "bad"], "measures": ["macro-R2", "RMSE"]}
     own = [f for f in cal.regression(truth, {"a": said}, **given).findings if f.systems == ("a",)]
-    assert {f.kind for f in own} == {"error-above-constant", "trend-of-residuals"}
+    assert {f.kind for f in own} == {"error-above-constant", "residual-trend"}
     for found in own:
         assert found.message.startswith("a on 'bad': ")
         assert found.measures == ("RMSE[bad]",)

@@ -299,7 +299,7 @@ def test_without_intervals_nothing_is_redrawn() -> None:
     truth, score, _ = sample(8)
     point = cal.operating_point(truth, score, interval="none")
     assert math.isnan(point["J"].out_of_bag)
-    assert point["threshold"].interval_reason == "not_asked"
+    assert point["threshold"].interval_reason == "not_requested"
 
 
 def test_clusters_are_left_out_as_a_whole() -> None:

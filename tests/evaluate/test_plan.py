@@ -391,7 +391,7 @@ def test_a_plan_is_written_down() -> None:
     made = cal.plan("nDCG@10", TOPICS, difference=0.02, comparisons=3)
     data = json.loads(made.to_json())
     assert data["n"] == made.n
-    assert data["wanted"] == {"difference": 0.02, "power": 0.8}
+    assert data["targets"] == {"difference": 0.02, "power": 0.8}
     assert data["sentence"] == made.sentence
     assert [row["n"] for row in data["table"]] == [row.n for row in made.table]
     assert json.loads(cal.plan("AP", sd=0.5, half_width=0.2).to_json())["power"] is None

@@ -194,7 +194,7 @@ def test_measures_need_their_levels() -> None:
 OWN = [
     one
     for one in RULES.values()
-    if one.kind in ("coverage-off", "coverage-uneven", "crossing-quantiles")
+    if one.kind in ("miscoverage", "conditional-miscoverage", "crossing-quantiles")
 ]
 
 
@@ -207,9 +207,9 @@ def test_what_is_found() -> None:
     p = RNG.normal(size=400)
     y = p + RNG.normal(size=400) * np.exp(p)
     found = kinds(y, {0.05: p - 1.2, 0.95: p + 1.2})
-    assert set(found) == {"coverage-off", "coverage-uneven"}
-    assert "less than nominal" in found["coverage-off"]
-    assert "more than nominal" in kinds(y, {0.25: p - 9, 0.75: p + 9})["coverage-off"]
+    assert set(found) == {"miscoverage", "conditional-miscoverage"}
+    assert "less than nominal" in found["miscoverage"]
+    assert "more than nominal" in kinds(y, {0.25: p - 9, 0.75: p + 9})["miscoverage"]
     low = p - 2.0
     low[7] = p[7] + 3
     found = kinds(p + RNG.normal(size=400), {0.05: low, 0.95: p + 1.645})
@@ -235,7 +235,7 @@ def test_weights_of_two_are_rows_twice() -> None:
         "a", 0.95, (QuantilePredictions(TRUTH, of, w, None),)
     )
     crossed = QuantileRows((0.25, 0.75), np.column_stack([MIDDLE, MIDDLE - 1]))
-    rules = [one for one in OWN if one.kind != "coverage-off"]
+    rules = [one for one in OWN if one.kind != "miscoverage"]
     both = [
         [(f.kind, dict(f.values)) for one in rules for f in one.of(subject(crossed, w))]
         for w in (None, np.full(N, 2.0))

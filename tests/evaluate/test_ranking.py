@@ -403,7 +403,7 @@ def test_what_is_found() -> None:
                  ("worst", "best"))  # fmt: skip
     assert low < ev["coarse", "NDCG@5"].value < high
     assert found["identical-systems"].systems == ("fine", "again")
-    assert found["nothing-to-order"].values == {"groups of one grade": 3.0, "groups": 30.0}
+    assert found["single-grade-groups"].values == {"groups of one grade": 3.0, "groups": 30.0}
     few = cal.ranking(group[:100], truth[:100], fine[:100])
     assert "few-topics" in {f.kind for f in few.findings}
     assert "10 groups" in next(f.message for f in few.findings if f.kind == "few-topics")
@@ -416,7 +416,7 @@ def test_one_group_carries_a_mean() -> None:
     score[:4] = [9, 1, 2, 3]
     measures = ["P@1"]
     found = {f.kind: f for f in cal.ranking(group, truth, score, measures=measures).findings}
-    assert "is due to group '0'" in found["topic-carries"].message
+    assert "is due to group '0'" in found["influential-topic"].message
 
 
 def values(ev: cal.Evaluation) -> FloatArray:

@@ -68,7 +68,7 @@ def test_when_a_difference_is_as_asked() -> None:
     assert [met("better than b", d) for d in (gain, noise, loss)] == [True, False, False]
     assert met("better than b by 0.09", gain)
     assert not met("better than b by 0.1", gain)  # its interval begins there
-    same = difference(0.0, math.nan, math.nan, n=20, no_interval="nothing_differs")
+    same = difference(0.0, math.nan, math.nan, n=20, interval_reason="nothing_differs")
     assert met("not worse than b by 0.001", same)
     assert not met("better than b", same)
     # Of losses less is better.

@@ -149,7 +149,7 @@ def test_direction_decides_wins() -> None:
 def test_intervals_can_be_left_off() -> None:
     ev = cal.retrieval(QRELS, {"a": RUN, "b": RUN}, measures=["AP"], interval="none")
     assert not ev["a", "AP"].has_interval
-    assert ev["a", "AP"].interval_reason == "not_asked"
+    assert ev["a", "AP"].interval_reason == "not_requested"
     assert ev.comparison is None
     assert len(ev.compare()) == 1
 

@@ -104,6 +104,6 @@ def test_two_groups_in_one_cluster_are_told() -> None:
     label = np.arange(200) % 2
     assert not cal.clustering(apart, label, **QUICK).findings
     apart[:, 1] += np.where(np.arange(200) % 4 == 0, 6, 0)
-    told = {f.kind: f for f in cal.clustering(apart, label, **QUICK).findings}["two-in-one"]
+    told = {f.kind: f for f in cal.clustering(apart, label, **QUICK).findings}["bimodal-cluster"]
     assert "'0'" in told.message
     assert told.values["clusters"] == 1

@@ -262,8 +262,8 @@ def test_equivalence_by_all_signs() -> None:
         drawn = [(np.array(signs) * d).sum() for signs in product((1, -1), repeat=8)]
         p.append(np.mean(np.array(drawn) >= d.sum() - 1e-12))
     found = pair(margin=0.2, test="randomisation")
-    assert found.p_equivalent == max(p)
-    assert found.p_not_inferior == p[0]
+    assert found.p_equivalence == max(p)
+    assert found.p_noninferiority == p[0]
 
 
 def test_students_t_with_kishs_degrees() -> None:
@@ -272,7 +272,7 @@ def test_students_t_with_kishs_degrees() -> None:
     t = np.average(d, weights=W) / error(d, W)
     assert found.standard_error == pytest.approx(error(d, W), rel=1e-12)
     assert found.p == pytest.approx(2 * stats.t(n - 1).sf(t), rel=1e-9)
-    assert np.isnan(found.effect)
+    assert np.isnan(found.effect_size)
 
 
 @pytest.mark.parametrize("test", ["wilcoxon", "sign"])
@@ -533,7 +533,9 @@ def test_findings_know_weights() -> None:
     assert ev.per_unit is not None
     x = np.asarray(ev.per_unit.values["run"]["RR"])
     at = ev.per_unit.ids.index("q7")
-    assert said["topic-carries"].values["RR without it"] == pytest.approx(np.delete(x, at).mean())
+    assert said["influential-topic"].values["RR without it"] == pytest.approx(
+        np.delete(x, at).mean()
+    )
     assert said["few-topics"].values["effective topics"] == pytest.approx(59**2 / (39 + 400))
 
 

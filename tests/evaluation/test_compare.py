@@ -249,7 +249,7 @@ def test_a_comparison_can_be_written_and_read(topics: cal.Evaluation) -> None:
     back = cal.Comparison.from_dict(found.to_dict())
     assert back.to_json() == found.to_json()
     assert len(found.to_frame()) == len(found.to_csv().splitlines()) - 1 == 6
-    assert found.to_arrow().column("p_equivalent").to_pylist() == [d.p_equivalence for d in found]
+    assert found.to_arrow().column("p_equivalence").to_pylist() == [d.p_equivalence for d in found]
 
 
 @pytest.mark.parametrize(

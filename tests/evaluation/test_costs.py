@@ -377,7 +377,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, [*asked, *options, "--n-resamples", "200"])
     assert done.exit_code == 0, done.output
     made = cal.from_json(done.stdout)
-    assert made.fronts[0].systems == ("small", "large")
+    assert made.pareto_fronts[0].systems == ("small", "large")
     assert made.costs["old", "cost-mean[ms]"].value == pytest.approx(LATENCY["old"].mean())
     for spec, said in (
         ("ms", "expected a name and what each system costs"),

@@ -168,7 +168,7 @@ def test_a_type_that_is_not_imported_is_refused() -> None:
 
 def test_words_of_tasks_name_what_is_declared() -> None:
     task = TASKS["regression"]
-    for field in ("positional", "needed"):
+    for field in ("positional", "required"):
         odd = dataclasses.replace(task, **{field: ("nothing",)})
         with pytest.raises(TOOL["UndeclaredError"], match=f"{field} names 'nothing'"):
             TOOL["parameters"](odd)

@@ -182,13 +182,13 @@ def test_only_the_rows_of_the_slices_are_taken_out(
     """And not those of the rest, slice by slice. (Averages of scores over classes are drawn row by
     row, and how R² varies is found by leaving rows out.)"""
     taken = []
-    take = system.taken  # type: ignore[attr-defined]
+    take = system.take_rows  # type: ignore[attr-defined]
 
     def counted(self: Any, rows: Any) -> Any:
         taken.append(np.count_nonzero(rows) if rows.dtype == bool else len(rows))
         return take(self, rows)
 
-    monkeypatch.setattr(system, "taken", counted)
+    monkeypatch.setattr(system, "take_rows", counted)
     d = columns()
     measures = ["accuracy", "log-loss", "F1[1]", "AUC[2]"] if task == "three classes" else None
     measures = ["RMSE", "MAE"] if task == "numbers" else measures
@@ -224,7 +224,7 @@ def test_scores_are_sorted_once_for_all_slices(monkeypatch: pytest.MonkeyPatch) 
         read.append(len(self.labels.positive))
         return reading(self, measure)
 
-    monkeypatch.setattr(BinaryOutput, "reading", once)
+    monkeypatch.setattr(BinaryOutput, "point_estimate", once)
     TASKS["two classes"](d, slices={"slice": d["slice"]}, n_resamples=100, measures=["AUC", "F1"])
     assert sum(rows for rows in read if rows < ROWS) == 2 * ROWS
 

@@ -392,7 +392,7 @@ def test_the_usual_measures_need_no_bootstrap_of_rows(monkeypatch: pytest.Monkey
     def refused(*_: Any, **__: Any) -> None:
         raise AssertionError("rows are drawn")
 
-    monkeypatch.setattr(ScoreReplicates, "of", refused)
+    monkeypatch.setattr(ScoreReplicates, "evaluate", refused)
     for row in sliced(many(), measures=None):
         assert row.estimate.has_interval
         assert row.vs_rest.has_interval
@@ -638,7 +638,7 @@ def test_one_slice_has_no_rest() -> None:
     d = data()
     row = sliced(d, slices={"all": ["same"] * ROWS})["all", "same", "AUC"]
     assert row.estimate.value == evaluated(d)["AUC"].value
-    assert row.vs_rest.interval_reason == "no_rest"
+    assert row.vs_rest.interval_reason == "empty_complement"
     assert row.vs_rest.n == 0
 
 
@@ -655,7 +655,7 @@ def test_a_slice_of_a_row_or_without_weight_does_not_fall_over() -> None:
 
 def test_no_interval_means_no_test() -> None:
     for row in sliced(data(), interval="none"):
-        assert row.vs_rest.interval_reason == "not_asked"
+        assert row.vs_rest.interval_reason == "not_requested"
         assert math.isnan(row.vs_rest.p)
 
 
@@ -854,7 +854,7 @@ def test_the_interval_of_limits_has_its_test() -> None:
             truth, probability=probability, measures=["macro-AUC"], slices=sides, level=level,
             interval="analytic", curves=False,
         )  # fmt: skip
-        return next(iter(ev.slices)).to_rest
+        return next(iter(ev.slices)).vs_rest
 
     found = of(0.95)
     assert (found.test, found.method) == ("MOVER", "MOVER")

@@ -109,19 +109,19 @@ def same(ours: Any, theirs: Any) -> None:
         assert (a.column, a.slice, a.estimate.system, a.estimate.measure) == (
             b.column, b.slice, b.estimate.system, b.estimate.measure
         )  # fmt: skip
-        assert (a.estimate.n, a.estimate.of, a.to_rest.n) == (
-            b.estimate.n, b.estimate.of, b.to_rest.n
+        assert (a.estimate.n, a.estimate.n_total, a.vs_rest.n) == (
+            b.estimate.n, b.estimate.n_total, b.vs_rest.n
         )  # fmt: skip
         near = {"rel": 1e-11, "abs": 1e-12, "nan_ok": True}
         assert a.estimate.value == pytest.approx(b.estimate.value, **near)
-        assert a.to_rest.value == pytest.approx(b.to_rest.value, **near)
-        for one, two in ((a.estimate, b.estimate), (a.to_rest, b.to_rest)):
+        assert a.vs_rest.value == pytest.approx(b.vs_rest.value, **near)
+        for one, two in ((a.estimate, b.estimate), (a.vs_rest, b.vs_rest)):
             if one.method == two.method:
                 limits = pytest.approx((two.low, two.high), rel=1e-6, abs=1e-9, nan_ok=True)
                 assert (one.low, one.high) == limits, (a.column, a.slice, one.measure)
                 compared += 1
-        if a.to_rest.test == b.to_rest.test:
-            assert a.to_rest.p == pytest.approx(b.to_rest.p, rel=1e-6, abs=1e-12, nan_ok=True)
+        if a.vs_rest.test == b.vs_rest.test:
+            assert a.vs_rest.p == pytest.approx(b.vs_rest.p, rel=1e-6, abs=1e-12, nan_ok=True)
     assert compared > len(ours) / 3
 
 

@@ -90,14 +90,14 @@ def test_cancer_test() -> None:
     assert rules.values["LR-"] == pytest.approx((1 / 3) / 0.91)
     assert "with LR- above 0.2 a negative prediction is weak evidence, and 0.3333" in rules.message
     # "A highly unbalanced distribution": 30 of 2030.
-    assert found["imbalance"].values["share of '1'"] == pytest.approx(30 / 2030)
-    assert found["leaning"].values["ratio"] == pytest.approx(200 / 30)
-    assert "below-diagonal" not in found
+    assert found["class-imbalance"].values["share of '1'"] == pytest.approx(30 / 2030)
+    assert found["overpredicted-class"].values["ratio"] == pytest.approx(200 / 30)
+    assert "below-chance" not in found
 
 
 def test_virus_test() -> None:
     found = by_kind(example("virus-test"))
-    assert found["imbalance"].values["share of '1'"] == pytest.approx(0.007)
+    assert found["class-imbalance"].values["share of '1'"] == pytest.approx(0.007)
     rules = found["rules-out-only"]
     assert rules.values["precision"] == pytest.approx(595 / 5560)
     assert rules.values["LR+"] == pytest.approx(0.85 / (4965 / 99300))
@@ -116,16 +116,16 @@ def test_methods_a_to_d() -> None:
         "D": {"rules-in-only"},
     }
     # "B lies below the diagonal": negated, its rates are 60% and 20%.
-    assert [name for name in "ABCD" if "below-diagonal" in found[name]] == ["B"]
-    turned = found["B"]["below-diagonal"].values
+    assert [name for name in "ABCD" if "below-chance" in found[name]] == ["B"]
+    turned = found["B"]["below-chance"].values
     assert turned["recall of the opposite"] == pytest.approx(0.6)
     assert turned["FPR of the opposite"] == pytest.approx(0.2)
     # C "may exhibit a too strong bias towards positive predictions".
-    assert [name for name in "ABCD" if "leaning" in found[name]] == ["C"]
-    assert found["C"]["leaning"].values["ratio"] == pytest.approx(1.6)
-    assert "over-predicts '1'" in found["C"]["leaning"].message
+    assert [name for name in "ABCD" if "overpredicted-class" in found[name]] == ["C"]
+    assert found["C"]["overpredicted-class"].values["ratio"] == pytest.approx(1.6)
+    assert "over-predicts '1'" in found["C"]["overpredicted-class"].message
     # The classes are balanced and there are enough rows.
-    assert not any({"imbalance", "few-rows"} & set(of) for of in found.values())
+    assert not any({"class-imbalance", "few-rows"} & set(of) for of in found.values())
 
 
 def test_woman_man_child() -> None:
@@ -137,7 +137,7 @@ def test_woman_man_child() -> None:
     found = cal.classification(truth, called).findings
     # "The algorithm struggles with recognizing women", though their accuracy is high: "due to the
     # large number of negative examples that are correctly dismissed".
-    assert [f.kind for f in found] == ["weak-class"]
+    assert [f.kind for f in found] == ["low-recall-class"]
     assert found[0].values["recall"] == pytest.approx(0.65)
     assert found[0].values["precision"] == pytest.approx(13 / 19)
     assert found[0].values["accuracy against the rest"] == pytest.approx(0.87)
@@ -155,8 +155,8 @@ def test_twenty_rows() -> None:
     assert tuned.values["accuracy out of bag"] < 0.65
     assert "0.54 was chosen on the rows that it is evaluated on" in tuned.message
     # On twenty rows that is no more than guessing may give.
-    assert found["accuracy-like-constant"].values["accuracy"] == pytest.approx(0.7)
-    assert found["like-chance"].values["AUC"] == pytest.approx(0.68)
+    assert found["accuracy-not-above-constant"].values["accuracy"] == pytest.approx(0.7)
+    assert found["not-above-chance"].values["AUC"] == pytest.approx(0.68)
     assert found["few-rows"].values == {"rows of '0'": 10, "rows of '1'": 10, "step": 0.1}
     given_before = cal.classification(given["label"], score=given["score"], threshold=0.54)
     assert "tuned-threshold" not in by_kind(given_before)
@@ -184,7 +184,7 @@ def test_the_rows_that_would_be_needed_have_the_power() -> None:
     a = truth + shared + rng.normal(0, 0.8, 400)
     b = 1.1 * truth + shared + rng.normal(0, 0.8, 400)
     ev = cal.classification(truth, score={"a": a, "b": b}, measures="AUC")
-    found = by_kind(ev)["not-told-apart"]
+    found = by_kind(ev)["no-significant-difference"]
     assert ev.comparison is not None
     d = ev.comparison["AUC"]
     se = (d.high - d.low) / 2 / stats.t.ppf(0.975, 399)
@@ -205,16 +205,16 @@ def test_topics_that_would_be_needed() -> None:
     }
     found = by_kind(cal.retrieval(qrels, runs, measures=["RR"]))
     assert found["few-topics"].values == {"topics": 12}
-    assert found["not-told-apart"].values["topics"] == 12
-    assert found["not-told-apart"].values["topics needed"] > 12
-    assert "topics" in found["not-told-apart"].message
+    assert found["no-significant-difference"].values["topics"] == 12
+    assert found["no-significant-difference"].values["topics needed"] > 12
+    assert "topics" in found["no-significant-difference"].message
 
 
 def test_ties_bound_the_area() -> None:
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 2, 300)
     score = np.round(truth + rng.normal(size=300))
-    found = by_kind(cal.classification(truth, score=score, measures="AUC"))["ties"]
+    found = by_kind(cal.classification(truth, score=score, measures="AUC"))["tied-class-scores"]
     pairs = [np.sign(p - n) for p in score[truth == 1] for n in score[truth == 0]]
     won, tied = np.mean(np.array(pairs) > 0), np.mean(np.array(pairs) == 0)
     assert found.values["tied share"] == pytest.approx(tied)
@@ -227,7 +227,7 @@ def test_a_score_below_the_diagonal() -> None:
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 2, 200)
     score = rng.normal(size=200) - truth
-    worse = by_kind(cal.classification(truth, score=score, measures="AUC"))["below-diagonal"]
+    worse = by_kind(cal.classification(truth, score=score, measures="AUC"))["below-chance"]
     better = cal.classification(truth, score=-score, measures="AUC")["AUC"]
     assert worse.values["AUC of the negated score"] == pytest.approx(better.value)
     assert worse.intervals["AUC of the negated score"] == pytest.approx((better.low, better.high))
@@ -237,7 +237,7 @@ def test_one_positive_row_does_not_turn_a_score_round() -> None:
     # Among the lowest two of 20 rows: by chance 1 time of 10.
     ev = cal.classification(np.arange(20) == 1, score=np.arange(20.0), positive=True, curves=False)
     assert ev["AUC"].high < 0.5
-    assert "below-diagonal" not in by_kind(ev)
+    assert "below-chance" not in by_kind(ev)
 
 
 def test_a_class_that_is_taken_for_another() -> None:
@@ -256,7 +256,7 @@ def test_a_class_that_is_taken_for_another() -> None:
     )
     exact = stats.binomtest(38, 40).proportion_ci(0.95, method="exact")
     assert confused.intervals["share of the errors"] == pytest.approx((exact.low, exact.high))
-    assert "'cat'" in found["weak-class"].message
+    assert "'cat'" in found["low-recall-class"].message
 
 
 def test_probabilities_that_are_too_extreme() -> None:
@@ -295,7 +295,7 @@ def test_probabilities_that_separate_the_classes() -> None:
 def test_a_regression_that_predicts_the_mean() -> None:
     target = np.random.default_rng(0).normal(size=50)
     found = by_kind(cal.regression(target, np.full(50, target.mean())))
-    assert found["error-like-constant"].values["difference of the mean losses"] == 0
+    assert found["error-not-below-constant"].values["difference of the mean losses"] == 0
     assert by_kind(cal.regression([1.0, 1.0], [2.0, 2.0])) == {}
 
 
@@ -326,19 +326,19 @@ def test_rows_in_clusters_are_fewer_than_they_are() -> None:
         for cluster in (None, patient)
     )
     kinds = {f.kind for f in rows.findings}
-    assert "accuracy-like-constant" not in kinds
-    like = by_kind(clustered)["accuracy-like-constant"]
+    assert "accuracy-not-above-constant" not in kinds
+    like = by_kind(clustered)["accuracy-not-above-constant"]
     low, high = like.intervals["difference"]
     assert low < 0
     assert high > 0.25
     alone = cal.classification(truth, called)
-    one = by_kind(alone)["accuracy-like-constant"].intervals["difference"]
+    one = by_kind(alone)["accuracy-not-above-constant"].intervals["difference"]
     assert (low, high) == pytest.approx(one, abs=0.1)
     # By the sums of clusters, whatever intervals of measures are made of.
     again = cal.classification(
         truth.repeat(100), called.repeat(100), cluster=patient, interval="analytic"
     )
-    assert by_kind(again)["accuracy-like-constant"].intervals["difference"] == (low, high)
+    assert by_kind(again)["accuracy-not-above-constant"].intervals["difference"] == (low, high)
 
 
 def test_clusters_of_many_classes() -> None:
@@ -347,7 +347,9 @@ def test_clusters_of_many_classes() -> None:
     called = np.where((truth == 0) & (rng.random(800) < 0.5), 1, truth)
     ev = cal.classification(truth, called, cluster=np.arange(800) // 4)
     found = by_kind(ev)
-    assert found["weak-class"].values["recall"] == pytest.approx(np.mean(called[truth == 0] == 0))
+    assert found["low-recall-class"].values["recall"] == pytest.approx(
+        np.mean(called[truth == 0] == 0)
+    )
     assert found["confused-class"].values["share of the errors"] == 1
 
 
@@ -356,7 +358,7 @@ def test_many_pairs_are_counted() -> None:
     truth = rng.integers(0, 2, 100)
     scores = {name: truth + rng.normal(size=100) for name in "abcdef"}
     ev = cal.classification(truth, score=scores, measures="AUC", curves=False)
-    untold = [f for f in ev.findings if f.kind == "not-told-apart"]
+    untold = [f for f in ev.findings if f.kind == "no-significant-difference"]
     assert len(untold) <= 7
     assert "further" in untold[-1].message
 
@@ -416,9 +418,9 @@ def test_scores_without_a_signal_are_seldom_called_turned() -> None:
         ).findings
 
     found = rates(make)
-    assert found["below-diagonal"] <= border(0.025, 400)
+    assert found["below-chance"] <= border(0.025, 400)
     # Nearly always it is said that they may be chance.
-    assert found["like-chance"] >= 1 - border(0.05, 400)
+    assert found["not-above-chance"] >= 1 - border(0.05, 400)
 
 
 def guesses(rng: np.random.Generator) -> tuple[Finding, ...]:
@@ -431,11 +433,17 @@ def guesses(rng: np.random.Generator) -> tuple[Finding, ...]:
 
 def test_guesses_are_seldom_called_anything_but_guesses() -> None:
     found = rates(guesses)
-    assert found["below-diagonal"] <= border(0.025, 400)
+    assert found["below-chance"] <= border(0.025, 400)
     assert found["accuracy-below-constant"] <= border(0.05, 400)
-    for kind in ("rules-out-only", "rules-in-only", "leaning", "imbalance", "few-rows"):
+    for kind in (
+        "rules-out-only",
+        "rules-in-only",
+        "overpredicted-class",
+        "class-imbalance",
+        "few-rows",
+    ):
         assert found[kind] == 0, kind
-    assert found["accuracy-like-constant"] >= 1 - border(0.05, 400)
+    assert found["accuracy-not-above-constant"] >= 1 - border(0.05, 400)
 
 
 def test_an_accuracy_that_equals_the_constant_is_seldom_called_below() -> None:
@@ -456,7 +464,7 @@ def test_classes_that_are_alike_are_seldom_called_weak_or_confused() -> None:
         return of_matrix(counts, labels, classes.low_recall_class, classes.confused_class)
 
     found = rates(make, 1000)
-    assert found["weak-class"] <= border(0.05, 1000)
+    assert found["low-recall-class"] <= border(0.05, 1000)
     assert found["confused-class"] <= border(0.05, 1000)
 
 
@@ -470,8 +478,8 @@ def test_shares_at_the_border_are_seldom_called_unbalanced_or_leaning() -> None:
         )
 
     found = rates(make, 2000)
-    assert found["imbalance"] <= border(0.025, 2000)
-    assert found["leaning"] <= border(0.025, 2000)
+    assert found["class-imbalance"] <= border(0.025, 2000)
+    assert found["overpredicted-class"] <= border(0.025, 2000)
 
 
 @pytest.mark.parametrize(("number", "rows"), [(2, 200), (5, 200), (10, 300)])
@@ -507,7 +515,7 @@ def test_systems_that_are_alike_are_seldom_told_apart() -> None:
             truth, score={"a": a, "b": b}, measures="AUC", curves=False
         ).findings
 
-    assert rates(make)["not-told-apart"] >= 1 - border(0.05, 400)
+    assert rates(make)["no-significant-difference"] >= 1 - border(0.05, 400)
 
 
 def test_slices_that_are_alike_are_seldom_said_to_differ() -> None:
@@ -728,7 +736,7 @@ def test_what_is_said_of_several_systems_is_said_once_of_the_same() -> None:
     wrong = np.arange(180) % 4 < 2
     systems = {f"s{j}": np.where(wrong, [sees[j % 2][t] for t in truth], truth) for j in range(4)}
     ev = cal.classification(truth, systems, measures="accuracy")
-    weak = [f for f in ev.findings if f.kind == "weak-class"]
+    weak = [f for f in ev.findings if f.kind == "low-recall-class"]
     assert [(f.systems[0], f.about) for f in weak] == [
         ("s0", "a"), ("s1", "b"), ("s2", "a"), ("s3", "b")
     ]  # fmt: skip
@@ -784,7 +792,7 @@ def test_a_kind_has_one_meaning_and_a_severity() -> None:
         yield findings.FindingDraft("Now.", {})
 
     with pytest.raises(ValueError, match="of the kind 'ties' already"):
-        findings.rule("ties", "caution", cost="rows")(whenever)
+        findings.rule("tied-class-scores", "caution", cost="rows")(whenever)
     with pytest.raises(ValueError, match="severity is 'grave', expected one of warning, caution"):
         findings.rule("new", "grave", cost="rows")
     with pytest.raises(ValueError, match="cost is 'much', expected one of results, sums, some"):

@@ -194,7 +194,7 @@ def by_site(rng: np.random.Generator, better: float) -> Evaluation:
 
 def test_a_difference_that_is_reversed_in_every_slice() -> None:
     ev = by_site(np.random.default_rng(6), 0.8)
-    [found] = [f for f in ev.findings if f.kind == "slices-reverse"]
+    [found] = [f for f in ev.findings if f.kind == "simpsons-paradox"]
     assert found.values["difference"] * found.values["mean difference within slices"] < 0
     # By hand: the mean over slices, by their rows.
     at = {(x.slice, x.estimate.system): x.estimate for x in ev.slices}
@@ -210,7 +210,7 @@ def test_a_difference_that_is_reversed_in_every_slice() -> None:
 
 def test_slices_that_are_alike_within_are_seldom_reversed() -> None:
     spoken = sum(
-        "slices-reverse" in kinds(by_site(np.random.default_rng([7, i]), 0.0)) for i in range(40)
+        "simpsons-paradox" in kinds(by_site(np.random.default_rng([7, i]), 0.0)) for i in range(40)
     )
     assert spoken <= stats.binom.ppf(0.999, 40, 0.05)
 

@@ -44,15 +44,15 @@ def renamed(write: Any) -> dict[str, dict[str, float]]:
 )
 def test_ids_that_are_written_otherwise(write: Any, differ_by: str) -> None:
     of = found(renamed(write), measures=["AP", "P@5"])
-    assert set(of) == {"nothing-judged", "few-topics"}
-    warning = of["nothing-judged"]
+    assert set(of) == {"no-judged-documents", "few-topics"}
+    warning = of["no-judged-documents"]
     assert warning.severity == "warning"
     assert f"differ only by {differ_by}: " in warning.message
     assert warning.values["documents retrieved"] == 240
 
 
 def test_ids_that_have_nothing_in_common() -> None:
-    of = found(renamed(lambda d: f"{d[::-1]}-x"))["nothing-judged"]
+    of = found(renamed(lambda d: f"{d[::-1]}-x"))["no-judged-documents"]
     assert "differ only by" not in of.message
     assert find_id_variant(["112"], ["12"]) is None
     assert find_id_variant(["d1", "D2"], ["D1", "D2"]) is None  # ids are written alike
@@ -61,29 +61,29 @@ def test_ids_that_have_nothing_in_common() -> None:
 def test_ids_of_files(tmp_path: Any) -> None:
     (tmp_path / "qrels").write_text("1 0 D12 1\n2 0 D7 1\n")
     (tmp_path / "run").write_text("1 Q0 d12 1 2.0 x\n2 Q0 d7 1 2.0 x\n")
-    of = found(tmp_path / "run", tmp_path / "qrels")["nothing-judged"]
+    of = found(tmp_path / "run", tmp_path / "qrels")["no-judged-documents"]
     assert "letter case: 'd12' and 'D12'." in of.message
 
 
 def test_topics_that_are_written_otherwise() -> None:
     run = run_of(np.random.default_rng(1))
     padded = {(f"{int(t):03}" if int(t) < 5 else t): of for t, of in run.items()}
-    of = found(padded)["topics-missing"]
+    of = found(padded)["missing-topics"]
     assert of.values == {"topics missing": 5, "topics": 20, "unjudged topics": 5}
     assert "leading zeros" in of.message
-    assert "topics-missing" not in found(run)
+    assert "missing-topics" not in found(run)
 
 
 def test_few_judged() -> None:
     run = run_of(np.random.default_rng(2))
     deep = {t: {**of, **{f"x{i}": 9.0 + i for i in range(7)}} for t, of in run.items()}
-    of = found({"judged": run, "other": deep})["few-judged"]
+    of = found({"judged": run, "other": deep})["low-judged-fraction"]
     assert of.values == {"share judged of other": pytest.approx(0.3)}
-    assert "few-judged" not in found(deep, judged_only=True)
+    assert "low-judged-fraction" not in found(deep, judged_only=True)
     # A run of another day is one of those that are compared.
     last = cal.from_json(cal.keep_predictions(cal.retrieval(QRELS, {"other": deep})).to_json())
     ev = cal.retrieval(QRELS, {"judged": run}, baseline=last)
-    [of] = (f for f in ev.findings if f.kind == "few-judged")
+    [of] = (f for f in ev.findings if f.kind == "low-judged-fraction")
     assert of.values == {"share judged of last": pytest.approx(0.3)}
 
 
@@ -127,7 +127,7 @@ def as_runs(values: dict[str, Any]) -> tuple[Any, Any]:
 def test_a_topic_that_decides() -> None:
     apart = np.array([0.05, 0.1, 0.05, 0.1, 0.05] * 3 + [-0.4])
     qrels, runs = as_runs(values_of(apart))
-    of = found(runs, qrels, measures=["P@20"])["topic-decides"]
+    of = found(runs, qrels, measures=["P@20"])["topic-dependent-difference"]
     assert "'15'" in of.message
     low, high = of.intervals["difference without the topic"]
     level = 1 - 0.05 / 16
@@ -139,7 +139,7 @@ def test_a_topic_that_decides() -> None:
     assert of.level == pytest.approx(level)
     # Without the odd one there is nothing to say.
     qrels, runs = as_runs(values_of(apart[:-1]))
-    assert "topic-decides" not in found(runs, qrels, measures=["P@20"])
+    assert "topic-dependent-difference" not in found(runs, qrels, measures=["P@20"])
 
 
 def test_topics_that_do_not_stand_out_seldom_decide() -> None:
@@ -147,13 +147,15 @@ def test_topics_that_do_not_stand_out_seldom_decide() -> None:
     spoken = 0
     for _ in range(60):
         qrels, runs = as_runs(values_of(np.round(rng.normal(0.05, 0.12, 12), 1).clip(-0.4, 0.6)))
-        spoken += "topic-decides" in found(runs, qrels, measures=["P@20"], n_resamples=200)
+        spoken += "topic-dependent-difference" in found(
+            runs, qrels, measures=["P@20"], n_resamples=200
+        )
     assert spoken <= 3
 
 
 def test_a_topic_that_carries_the_mean() -> None:
     qrels, runs = as_runs({"a": np.array([0.05] * 4 + [0] * 7 + [0.9]), "b": np.full(12, 0.3)})
-    of = found(runs, qrels, measures=["P@20"])["topic-carries"]
+    of = found(runs, qrels, measures=["P@20"])["influential-topic"]
     assert of.systems == ("a",)
     assert of.values["P@20"] == pytest.approx(1.1 / 12)
     assert of.values["P@20 without it"] == pytest.approx(0.2 / 11)
@@ -162,7 +164,7 @@ def test_a_topic_that_carries_the_mean() -> None:
 def test_topics_on_which_all_are_the_same() -> None:
     apart = np.array([0.1, 0.2, -0.1] + [0.0] * 9)
     qrels, runs = as_runs(values_of(apart))
-    of = found(runs, qrels, measures=["P@20"])["few-topics-differ"]
+    of = found(runs, qrels, measures=["P@20"])["mostly-tied-topics"]
     assert of.values == {"topics that differ": 3, "topics": 12}
     qrels, runs = as_runs(values_of([0.1, 0.2, -0.1, 0.1] + [0.0] * 8))
-    assert "few-topics-differ" not in found(runs, qrels, measures=["P@20"])
+    assert "mostly-tied-topics" not in found(runs, qrels, measures=["P@20"])

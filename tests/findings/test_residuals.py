@@ -16,7 +16,13 @@ from calipers.findings.rules import RULES, Subject
 from calipers.inference.clusters import ClusterIndex
 from calipers.results import Finding
 
-KINDS = ("heavy-tails", "skewed-residuals", "trend-of-residuals", "uneven-errors", "rows-carry")
+KINDS = (
+    "heavy-tails",
+    "skewed-residuals",
+    "residual-trend",
+    "heteroscedastic-errors",
+    "influential-rows",
+)
 OWN = [one for one in RULES.values() if one.kind in KINDS]
 RNG = np.random.Generator
 
@@ -101,7 +107,7 @@ def test_a_share_below_the_mean_knows_that_the_mean_is_estimated(rng: RNG) -> No
 def test_a_trend_has_the_means_of_the_fifths(rng: RNG) -> None:
     p = rng.normal(size=500)
     e = rng.normal(size=500) + 0.5 * p
-    found = said(p, e)["trend-of-residuals"]
+    found = said(p, e)["residual-trend"]
     order = np.argsort(p)
     for which, rows in (("lowest", order[:100]), ("highest", order[400:])):
         name, own = f"mean residual of the {which} fifth", e[rows]
@@ -111,22 +117,22 @@ def test_a_trend_has_the_means_of_the_fifths(rng: RNG) -> None:
     rest = np.polyval(np.polyfit(np.argsort(order), e, 1), np.argsort(order))
     assert found.values["RMSE on a line"] == pytest.approx(np.sqrt(np.mean((e - rest) ** 2)))
     assert "too extreme" in found.message
-    assert "too moderate" in said(p, rng.normal(size=500) - 0.5 * p)["trend-of-residuals"].message
+    assert "too moderate" in said(p, rng.normal(size=500) - 0.5 * p)["residual-trend"].message
 
 
 def test_errors_that_grow_or_shrink(rng: RNG) -> None:
     p = rng.normal(size=400)
     grow = said(p, rng.normal(size=400) * np.exp(p / 2))
-    assert set(grow) >= {"uneven-errors"}
-    assert "reflect the large predictions" in grow["uneven-errors"].message
+    assert set(grow) >= {"heteroscedastic-errors"}
+    assert "reflect the large predictions" in grow["heteroscedastic-errors"].message
     shrink = said(p, rng.normal(size=400) * np.exp(-p / 2))
-    assert "reflect the small predictions" in shrink["uneven-errors"].message
+    assert "reflect the small predictions" in shrink["heteroscedastic-errors"].message
 
 
 def test_rows_that_carry_are_named(rng: RNG) -> None:
     e = rng.normal(size=300)
     e[[7, 100]] = 20, -30
-    found = said(np.arange(300.0), e)["rows-carry"]
+    found = said(np.arange(300.0), e)["influential-rows"]
     assert found.values["rows that carry"] == 1
     assert found.values["share of the squared error"] == pytest.approx(900 / np.sum(e**2))
     assert found.values["RMSE without them"] == pytest.approx(
@@ -134,7 +140,7 @@ def test_rows_that_carry_are_named(rng: RNG) -> None:
     )
     assert ": row 100. Without it" in found.message
     e[[8, 101]] = 31, -29
-    found = said(np.arange(300.0), e)["rows-carry"]
+    found = said(np.arange(300.0), e)["influential-rows"]
     assert "2 of 300 rows" in found.message
     assert ": row 8 and row 100. Without them" in found.message
 
@@ -149,7 +155,7 @@ def test_rows_are_called_as_they_were_given(rng: RNG) -> None:
 
     def sentence(**options: Any) -> str:
         found = ask("y", "p", data=table, missing="drop", measures="RMSE", **options).findings
-        return next(f.sentence for f in found if f.kind == "rows-carry")
+        return next(f.sentence for f in found if f.kind == "influential-rows")
 
     assert ": row 31. Without it" in sentence()
     assert ": 'p31'. Without it" in sentence(id="id")
@@ -171,7 +177,7 @@ def test_weights_count_rows_as_often(rng: RNG) -> None:
     w = rng.integers(0, 4, 200).astype(float)
     of_weights = said(p, e, w, None)
     of_rows = said(np.repeat(p, w.astype(int)), np.repeat(e, w.astype(int)))
-    for kind in set(of_weights) & set(of_rows) - {"rows-carry"}:
+    for kind in set(of_weights) & set(of_rows) - {"influential-rows"}:
         for name, value in of_weights[kind].values.items():
             if name != "p":
                 assert of_rows[kind].values[name] == pytest.approx(value, rel=1e-9), (kind, name)
@@ -208,9 +214,9 @@ def test_uneven_and_skewed_residuals_have_no_trend(rng: RNG) -> None:
         return rng.normal(size=100), rng.exponential(size=100)
 
     border = 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
-    assert _rates(300, 100, uneven)["trend-of-residuals"] <= border
+    assert _rates(300, 100, uneven)["residual-trend"] <= border
     of_skewed = _rates(300, 100, skewed)
-    assert max(of_skewed["trend-of-residuals"], of_skewed["uneven-errors"]) <= border
+    assert max(of_skewed["residual-trend"], of_skewed["heteroscedastic-errors"]) <= border
 
 
 def test_clusters_have_no_trend_of_their_own(rng: RNG) -> None:

@@ -123,7 +123,7 @@ def test_a_general_word_says_what_the_default_is() -> None:
     assert made["recall@FPR=0.1"].interval_reason == "no_analytic_interval"
     none = two_classes("wilson,none")
     assert none["recall"].method == "Wilson [W]"
-    assert none["AUC"].interval_reason == "not_asked"
+    assert none["AUC"].interval_reason == "not_requested"
     assert made.provenance["interval"] == "hanley, analytic"
 
 

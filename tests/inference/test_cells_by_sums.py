@@ -111,12 +111,12 @@ def test_differences_by_cells_are_those_by_rows(classes: int, monkeypatch: pytes
         return list(made.compare(adjust="none", margin=0.01))
 
     by_cell = differences()
-    monkeypatch.setattr(_CountsDistribution, "minus", _by_rows)
+    monkeypatch.setattr(_CountsDistribution, "difference", _by_rows)
     for one, other in zip(by_cell, differences(), strict=True):
         assert (one.measure, one.method) == (other.measure, other.method)
         assert one.differing == other.differing
         assert one.method == "t or Bayesian bootstrap, paired"
-        for at in ("value", "low", "high", "p", "p_not_inferior", "standard_error"):
+        for at in ("value", "low", "high", "p", "p_noninferiority", "standard_error"):
             assert getattr(one, at) == pytest.approx(getattr(other, at), rel=1e-8, nan_ok=True)
 
 

@@ -103,7 +103,7 @@ def test_the_default_intervals(name: str, method: str) -> None:
     else:
         ev = cal.classification(SICK, probability=P, curves=False, measures=measures)
     [estimate] = ev
-    assert estimate.no_interval is None
+    assert estimate.interval_reason is None
     # What speaks against it in this case has its own table.
     assert method in ("", estimate.method.split(", but ")[0])
 

@@ -167,7 +167,7 @@ def test_studentised_areas(rows: Rows) -> None:
     low, high = ends(np.clip(drawn, -8, 8))
     made = of(rows, "AUC", interval="studentised")
     if np.mean(errors > 0) < 0.95 or len(times) < 0.95 * DRAWS:
-        assert made.no_interval == "degenerate_replicates"
+        assert made.interval_reason == "degenerate_replicates"
         return
     assert limits(made) == near(value - high * se, min(value - low * se, 1.0), rel=1e-6)
 

@@ -79,7 +79,7 @@ def test_every_procedure_of_every_kind_of_reading(design: str) -> None:
     seen = set()
     for turn, (build, measure) in enumerate(KINDS):
         d = data(design, 40, 3)
-        first, second = (build(d, j).reading(measure) for j in (0, 1))
+        first, second = (build(d, j).point_estimate(measure) for j in (0, 1))
         same = (first - first,) if design == "plain" else ()
         for reading in (first - second, *same):
             for place, made in enumerate(each_once(reading)):
@@ -246,7 +246,7 @@ def test_slices_beside_the_rest(task: str) -> None:
     reached = 0
     for seed in range(14):
         for row in slices_of(task, seed):
-            d = row.to_rest
+            d = row.vs_rest
             if d.has_interval and not math.isnan(d.p_adjusted):
                 assert (d.low <= 0 <= d.high) == (d.p_adjusted > significance_level(d.level)), d
                 assert d.low <= d.value <= d.high

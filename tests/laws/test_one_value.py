@@ -223,7 +223,7 @@ def test_several_classes(case: str, positive: str | None, tmp_path: Path) -> Non
     measures = [
         parse(name, "counts")
         for m in list_measures("counts")
-        for name in [str(m)] * (m.any_classes or positive is not None)
+        for name in [str(m)] * (m.is_multiclass or positive is not None)
         + [f"{how}-{m}" for how in ("macro", "micro", "weighted")]
     ]
     of: Mapping[str, Any] = {"measures": measures, "positive": positive, **NO_INTERVAL}

@@ -247,5 +247,5 @@ def test_without_intervals_nothing_is_drawn() -> None:
     for task in BATCHES:
         ev = evaluation(task, 30, "none", weighted=False)
         assert ev.comparison is None
-        assert {e.interval_reason for e in ev} <= {"not_asked", "exact_count"}
+        assert {e.interval_reason for e in ev} <= {"not_requested", "exact_count"}
         assert not any(e.has_interval for e in ev)

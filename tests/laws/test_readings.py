@@ -71,7 +71,7 @@ def seeds(number: int) -> Callable[[Any], Any]:
 
 
 def reading(build: Build, d: Data, measure: Measure, system: int = 0) -> PointEstimate:
-    found: PointEstimate = build(d, system).reading(measure)
+    found: PointEstimate = build(d, system).point_estimate(measure)
     return found
 
 
@@ -127,11 +127,14 @@ def test_influence_is_the_slope_by_the_weight_of_a_row(
             continue  # the corrections of each class are multiplied in; see that a macro average is one
         if measure.definition.family == "fit":
             continue  # by leaving rows out, which is not quite the slope; see the test by hand
-        first, second = (system.reading(measure) for system in systems)
+        first, second = (system.point_estimate(measure) for system in systems)
         of_first, of_second = (
             weight
             / (2 * STEP)
-            * [up.reading(measure).value - down.reading(measure).value for up, down in of]
+            * [
+                up.point_estimate(measure).value - down.point_estimate(measure).value
+                for up, down in of
+            ]
             for of in ends
         )
         tolerance, says = 1e-6 * (1 + np.abs(of_first).max()), str(measure)
@@ -152,7 +155,11 @@ def test_rows_without_weight_are_no_rows(build: Build, seed: int) -> None:
     inside = np.arange(40) < 24
     of_whole, of_part = build(replace(d, weight=d.weight * inside), 0), build(d.taken(inside), 0)
     for measure in measures_of(build):
-        whole, part, says = of_whole.reading(measure), of_part.reading(measure), str(measure)
+        whole, part, says = (
+            of_whole.point_estimate(measure),
+            of_part.point_estimate(measure),
+            str(measure),
+        )
         assert whole.value == pytest.approx(part.value, abs=1e-12), says
         assert not moved(whole)[~inside].any(), says
         assert moved(whole)[inside] == pytest.approx(moved(part), abs=1e-10), says
@@ -171,7 +178,7 @@ def test_what_is_taken_away_and_added_is_as_it_was(build: Build, design: str, se
     d = data(design, 40, seed)
     systems = [build(d, s) for s in (0, 1)]
     for measure in measures_of(build):
-        a, b = (system.reading(measure) for system in systems)
+        a, b = (system.point_estimate(measure) for system in systems)
         again = weighted_sum([(1.0, a - b), (1.0, b)])
         assert again.value == pytest.approx(a.value, abs=1e-14), measure
         assert again.influence is not None, measure
@@ -181,7 +188,7 @@ def test_what_is_taken_away_and_added_is_as_it_was(build: Build, design: str, se
             if d.cluster is None:  # whose error asks too of what a number is a ratio
                 assert by_influence(again) == pytest.approx(by_influence(a), rel=1e-10), measure
         for of in (a, a - b):
-            if of.of_units:
+            if of.is_unit_mean:
                 assert of.units.mean * of.scale == pytest.approx(of.value, abs=1e-14), measure
                 assert of.units.error.se * of.scale == pytest.approx(se(of), rel=1e-12), measure
         if measure.definition.coefficient is None:  # which has the Fisher information
@@ -190,7 +197,7 @@ def test_what_is_taken_away_and_added_is_as_it_was(build: Build, design: str, se
             assert a.influence().plain.error.se == pytest.approx(by_influence(a), rel=1e-12), (
                 measure
             )
-        if (a - b).found_error is not None:
+        if (a - b).standard_error is not None:
             assert se(a - b) == pytest.approx(
                 by_influence(apply_function(np.subtract, [a, b], [1, -1]))
             ), measure
@@ -206,7 +213,7 @@ def test_replicates_are_drawn_together(build: Build, design: str) -> None:
     d = data(design, 150, 7)
     systems = [build(d, s) for s in (0, 1)]
     for measure in measures_of(build):
-        a, b = (system.reading(measure) for system in systems)
+        a, b = (system.point_estimate(measure) for system in systems)
         assert a.replicates is not None, measure
         replicates = (a - b).replicates
         assert replicates is not None, measure
@@ -243,7 +250,7 @@ def test_a_part_and_the_rest_are_drawn_independently(build: Build, design: str) 
         assert rest is not None
         both = [of.point_estimate(measure) for of in (parts.subset(0), rest)]
         for found, alone in zip(both, by_hand, strict=True):
-            assert found.value == pytest.approx(alone.reading(measure).value), measure
+            assert found.value == pytest.approx(alone.point_estimate(measure).value), measure
         ours, theirs = (found.interval_replicates for found in both)
         assert ours is not None
         assert theirs is not None
@@ -254,7 +261,9 @@ def test_a_part_drawn_by_the_numbers_of_another_is_not_independent_of_it() -> No
     """What the law above is there to notice: the same rows under two names."""
     d = data("plain", 90, 3)
     system, measure = numbers(d, 0), parse("MSE")
-    ours, theirs = (system.taken(np.arange(90) < 45).reading(measure).replicates for _ in range(2))
+    ours, theirs = (
+        system.taken(np.arange(90) < 45).point_estimate(measure).replicates for _ in range(2)
+    )
     assert correlation(ours(), theirs()) > 0.9
 
 
@@ -356,8 +365,11 @@ def test_inner_products_are_those_of_the_jackknife(build: Build, clustered: bool
     systems = [build(d, s) for s in (0, 1)]
     without = [[build(left, s) for left in (d.taken(unit != k) for k in range(n))] for s in (0, 1)]
     for measure in measures_of(build):
-        pair = [system.reading(measure) for system in systems]
-        out = [jackknifed(np.array([of.reading(measure).value for of in each])) for each in without]
+        pair = [system.point_estimate(measure) for system in systems]
+        out = [
+            jackknifed(np.array([of.point_estimate(measure).value for of in each]))
+            for each in without
+        ]
         total = weighted_sum([(1.0, of) for of in pair])
         apart = apply_function(np.subtract, pair, [1.0, -1.0])
         exact = measure.definition.name in ("MSE", "MAE", "log-loss", "Brier", "Hamming-loss")

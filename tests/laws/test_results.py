@@ -231,12 +231,12 @@ def test_no_number_is_lost(kind: str, numbers: list[float]) -> None:
 
     sample = samples_once()[KINDS[kind]]
     kept = ("level", "level_each", "provenance", "range")
-    kept += ("p", "p_adjusted", "p_not_inferior", "p_equivalent", "friedman_p", "anova_p")
+    kept += ("p", "p_adjusted", "p_noninferiority", "p_equivalence", "friedman_p", "anova_p")
     made = replace(sample, **{
         f.name: filled(getattr(sample, f.name)) for f in fields(sample)
         if f.name not in kept and str(f.type) != "Share" and "Between" not in str(f.type)
     })  # fmt: skip
-    for low, high in (("low", "high"), ("possible_low", "possible_high")):
+    for low, high in (("low", "high"), ("lower_bound", "upper_bound")):
         if (
             hasattr(made, low)
             and isinstance(getattr(made, low), float)
@@ -443,7 +443,7 @@ def test_limits_are_checked_beyond_the_schema() -> None:
         PerUnit.from_dict({**units, "ids": ["t1"], "undefined": {}})
     with pytest.raises(cal.InputError, match=r"^undefined\.rough\.AP\.a: there are 9 units only"):
         PerUnit.from_dict({**units, "undefined": {"rough": {"AP": {"a": [9]}}}})
-    overall = result("topics").comparison.overall[0].to_dict()
+    overall = result("topics").comparison.omnibus[0].to_dict()
     with pytest.raises(
         cal.InputError, match=r"^means: expected one for each of 3 systems, found 1$"
     ):
@@ -504,7 +504,7 @@ def test_the_published_schema_is_that_of_the_code() -> None:
     jsonschema.Draft202012Validator.check_schema(json_schema())
     root = Path(__file__).parents[2]
     for place in (root / "docs", root / "src" / "calipers" / "results"):
-        text = (place / "results-1.schema.json").read_text(encoding="utf-8")
+        text = (place / "results-2.schema.json").read_text(encoding="utf-8")
         assert json.loads(text) == json_schema()
 
 

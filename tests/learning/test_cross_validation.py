@@ -321,7 +321,7 @@ def test_findings_are_of_intervals_as_much_longer_as_the_corrected_t():
     noise = np.random.default_rng(6)
     x, y = noise.normal(size=(100, 3)), noise.integers(0, 2, 100)
     found = cal.cross_validate(GaussianNB(), x, y).findings
-    [chance] = [f for f in found if f.kind == "like-chance"]
+    [chance] = [f for f in found if f.kind == "not-above-chance"]
     assert chance.level == pytest.approx(widened_level(0.95, design), abs=1e-4)
 
 

@@ -61,15 +61,15 @@ def put_in() -> None:
     register_reason("all_together", "all rows are in one cluster, and of one class")
     register_parameter("times", ParameterDomain(low=1, whole=True))
 
-    @measure("pureness", family="external", on=ConfusionMatrix, higher_is_better=True, range=(0, 1),
-             perfect=1.0, any_classes=True,
+    @measure("pureness", family="external", statistic=ConfusionMatrix, higher_is_better=True, range=(0, 1),
+             perfect=1.0, is_multiclass=True,
              undefined={"no_rows": lambda c, _: c.total == 0})  # fmt: skip
     def pureness(c: ConfusionMatrix, times: int = 1) -> Any:
         """Purity: share of the rows that are of the most frequent class of their cluster."""
         return c.counts.max(axis=-2).sum(axis=-1) * times / c.total
 
-    @measure("CRI", family="external", on=ConfusionMatrix, higher_is_better=True, range=(-1, 1),
-             perfect=1.0, uninformed=0.0, any_classes=True,
+    @measure("CRI", family="external", statistic=ConfusionMatrix, higher_is_better=True, range=(-1, 1),
+             perfect=1.0, no_skill=0.0, is_multiclass=True,
              undefined={"all_together": all_together})  # fmt: skip
     def adjusted_rand(c: ConfusionMatrix) -> Any:
         """Adjusted Rand index: share of pairs of rows that are kept together, beyond chance."""
@@ -120,7 +120,7 @@ def test_a_family_of_a_known_task() -> None:
     register_family(Family(name="own", reads="scores", of_classes=True), "classification")
     assert families.TASKS["classification"][-1] == "own"
 
-    @measure("span", family="own", on=ScoreTable, higher_is_better=True, range=(0, np.inf))
+    @measure("span", family="own", statistic=ScoreTable, higher_is_better=True, range=(0, np.inf))
     def span(s: ScoreTable) -> Any:
         """How far scores reach."""
         return np.full(s.positive.shape[:-1], s.scores.max() - s.scores.min())
@@ -195,8 +195,8 @@ def test_a_task_of_a_module_is_known_behind_a_pickle(tmp_path: Any) -> None:
         "from calipers.measures import Family, measure, register_task\n"
         "from calipers.statistics import ConfusionMatrix\n"
         "register_task('sizes', Family(name='size', reads='labels', home=__name__))\n"
-        "@measure('rows-in-all', family='size', on=ConfusionMatrix, higher_is_better=None,\n"
-        "         range=(0, 9), any_classes=True)\n"
+        "@measure('rows-in-all', family='size', statistic=ConfusionMatrix, higher_is_better=None,\n"
+        "         range=(0, 9), is_multiclass=True)\n"
         "def rows(c):\n"
         "    '''Rows.'''\n"
         "    return c.total\n"

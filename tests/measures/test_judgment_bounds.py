@@ -107,7 +107,7 @@ def test_exact_bounds_are_the_ends_of_all_completions(top: int, max_unretrieved:
         every = rankings(list(topic.completions(top, max_unretrieved)))
         for measure, possible in zip(measures, found, strict=True):
             assert possible is not None
-            assert possible.kind == "exact"
+            assert possible.kind == "sharp"
             values = measure.apply(every)
             expected = (math.nan, math.nan)
             if not np.isnan(values).all():
@@ -139,7 +139,7 @@ def test_the_eleven_point_mean_stays_within_its_bound(max_unretrieved: int) -> N
         rankings(topics), [measure], max_unretrieved=max_unretrieved, max_grade=1
     )
     assert possible is not None
-    assert possible.kind == "bound"
+    assert possible.kind == "outer"
     reached = 0
     for i, topic in enumerate(topics):
         values = measure.apply(rankings(list(topic.completions(1, max_unretrieved))))
@@ -161,7 +161,7 @@ def test_bpref_stays_within_its_bound_and_reaches_the_upper_end(max_unretrieved:
         rankings(topics), [measure], max_unretrieved=max_unretrieved, max_grade=1
     )
     assert possible is not None
-    assert possible.kind == "bound"
+    assert possible.kind == "outer"
     for i, topic in enumerate(topics):
         values = measure.apply(rankings(list(_judged_further(topic, max_unretrieved))))
         values = values[~np.isnan(values)]
@@ -203,7 +203,7 @@ def test_completions_of_several_topics_are_independent() -> None:
         every = np.array(list(itertools.product(*choices)))
         zeros = np.nan_to_num(every)
         some = every[~np.isnan(every).all(axis=1)]
-        possible = ValueBounds(low, high, "exact")
+        possible = ValueBounds(low, high, "sharp")
         for found, values in [
             (mean_bounds(now, possible, zero=True), zeros.mean(axis=1)),
             (mean_bounds(now, possible, "sum"), zeros.sum(axis=1)),

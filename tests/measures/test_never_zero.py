@@ -13,20 +13,20 @@ from calipers.statistics import JudgedRankings
 #: document anywhere.
 TOPICS = JudgedRankings.from_rankings([[0, 2], [0, 0], [], [0]], [[1], [1, 1], [1], []])
 NAN = math.nan
-UNFOUND = {"nothing_found": [2, 3], "no_relevant": [4]}
+UNFOUND = {"no_relevant_retrieved": [2, 3], "no_relevant": [4]}
 
 
 @pytest.mark.parametrize(
     ("name", "values", "reasons"),
     [
         ("AP(denominator='found')", [1 / 2, NAN, NAN, NAN], UNFOUND),
-        ("AP(denominator='found')@1", [NAN] * 4, {"nothing_found": [1, 2, 3], "no_relevant": [4]}),
+        ("AP(denominator='found')@1", [NAN] * 4, {"no_relevant_retrieved": [1, 2, 3], "no_relevant": [4]}),
         ("AP", [1 / 4, 0, 0, NAN], {"no_relevant": [4]}),
         ("nDCG(ideal='retrieved')", [1 / math.log2(3), NAN, NAN, NAN],
-         {"nothing_found": [2, 3], "no_gain": [4]}),
+         {"no_relevant_retrieved": [2, 3], "no_gain": [4]}),
         # Cut above the only gain, whose ideal place is the first.
         ("nDCG(ideal='retrieved')@1", [0, NAN, NAN, NAN],
-         {"nothing_found": [2, 3], "no_gain": [4]}),
+         {"no_relevant_retrieved": [2, 3], "no_gain": [4]}),
         ("Judged@1", [1, 1, NAN, 1], {"nothing_retrieved": [3]}),
         ("P@recall=0.5", [1 / 2, NAN, NAN, NAN],
          {"recall_not_reached": [2, 3], "no_relevant": [4]}),

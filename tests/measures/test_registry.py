@@ -53,7 +53,7 @@ ON: dict[str, Any] = {"regression": Moments, "counts": ConfusionMatrix, "retriev
 
 def add(name: str, family: str, formula: Callable[..., Any] = within, **traits: Any) -> Definition:
     traits = {"higher_is_better": True, "range": (0, 1), **traits}
-    measure(name, family=family, on=ON[family], **traits)(formula)
+    measure(name, family=family, statistic=ON[family], **traits)(formula)
     return registry.REGISTRY[family, name]
 
 
@@ -155,7 +155,9 @@ def test_what_is_no_definition_is_told(traits: dict[str, Any], says: str) -> Non
 
 def test_a_family_that_is_not_there_is_named() -> None:
     with pytest.raises(ValueError, match="family is 'regresion', expected one of retrieval, "):
-        measure("mine", family="regresion", on=Moments, higher_is_better=True, range=(0, 1))(within)
+        measure("mine", family="regresion", statistic=Moments, higher_is_better=True, range=(0, 1))(
+            within
+        )
 
 
 def test_the_own_numbers_of_a_new_measure_have_to_be_free() -> None:
@@ -259,8 +261,8 @@ def test_a_measure_of_ones_own_is_found_by_its_module_or_named(tmp_path: Any) ->
         "import numpy as np\n"
         "from calipers.measures import measure\n"
         "from calipers.statistics import Moments\n"
-        "@measure('within-9', family='regression', on=Moments, higher_is_better=True,\n"
-        "         range=(0, 1), rows=lambda truth, said: np.abs(said - truth) <= 9)\n"
+        "@measure('within-9', family='regression', statistic=Moments, higher_is_better=True,\n"
+        "         range=(0, 1), row_formula=lambda truth, said: np.abs(said - truth) <= 9)\n"
         "def within(m):\n"
         "    '''Near.'''\n"
         "    return np.asarray(m.mean)\n"

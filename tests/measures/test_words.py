@@ -585,7 +585,7 @@ def test_measures_that_come_later_are_in_the_index_and_own_spellings_come_first(
     try:
         assert str(parse("hit rates", "counts")) == "recall"
 
-        @measure("near-miss", family="regression", aliases=("hit-rates",), on=Moments,
+        @measure("near-miss", family="regression", aliases=("hit-rates",), statistic=Moments,
                  higher_is_better=True, range=(0, 1))  # fmt: skip
         def near(m: Any) -> Any:
             """Share of the predictions that nearly miss."""

@@ -18,7 +18,7 @@ tasks.register_task("groupings", tasks.Family(name="groupings", reads="groupings
 tasks.register_reason("one_group", "all rows are of one class and in one cluster")
 
 
-@tasks.measure("majority", family="groupings", on=ConfusionMatrix, any_classes=True, perfect=1.0,
+@tasks.measure("majority", family="groupings", statistic=ConfusionMatrix, is_multiclass=True, perfect=1.0,
          higher_is_better=True, range=(0, 1), undefined={"no_rows": lambda c, _: c.total == 0})  # fmt: skip
 def purity(c: ConfusionMatrix) -> FloatArray:
     """Share of the rows that are of the most frequent class of their cluster."""
@@ -29,8 +29,8 @@ def one_group(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
     return (c.truth.max(axis=-1) == c.total) & (c.prediction.max(axis=-1) == c.total)
 
 
-@tasks.measure("pair-agreement", family="groupings", on=ConfusionMatrix, any_classes=True, perfect=1.0,
-         higher_is_better=True, range=(-1, 1), uninformed=0.0, undefined={"one_group": one_group},
+@tasks.measure("pair-agreement", family="groupings", statistic=ConfusionMatrix, is_multiclass=True, perfect=1.0,
+         higher_is_better=True, range=(-1, 1), no_skill=0.0, undefined={"one_group": one_group},
          reference="Hubert and Arabie 1985")  # fmt: skip
 def adjusted_rand(c: ConfusionMatrix) -> FloatArray:
     """Share of the pairs of rows on which clusters and classes agree, beyond chance."""

@@ -55,8 +55,8 @@ def moves(some: NumericRows, rows: NumericRows) -> FloatArray:
     return np.asarray(2 * rows.total * (own_right - right / known * own) / known)
 
 
-@tasks.measure("C-index", family="survival", on=NumericRows, interval="pairs", moves=moves,
-    perfect=1.0, uninformed=0.5, higher_is_better=True, range=(0, 1),
+@tasks.measure("C-index", family="survival", statistic=NumericRows, interval="pairs", moves=moves,
+    perfect=1.0, no_skill=0.5, higher_is_better=True, range=(0, 1),
     undefined={"no_pairs": lambda rows, _: ~(of_all(rows)[0] > 0)},
     reference="Harrell et al. 1982")  # fmt: skip
 def concordance(rows: NumericRows) -> FloatArray:

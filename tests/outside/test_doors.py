@@ -48,7 +48,7 @@ from calipers.measures import measure
 from calipers.measures.counts import recall, specificity
 from calipers.statistics import ConfusionMatrix
 
-@measure("both-right", family="counts", on=ConfusionMatrix, range=(0, 1), higher_is_better=True)
+@measure("both-right", family="counts", statistic=ConfusionMatrix, range=(0, 1), higher_is_better=True)
 def both_right(c):
     """The smaller of both rates of right answers."""
     import numpy as np

@@ -99,7 +99,7 @@ def test_every_number_of_the_tables_is_one_of_the_data(four: Comparison) -> None
         for cell in re.findall(r'<td class="number[^"]*">([^<]*)</td>', table)
         for x in re.findall(r"-?\d+\.\d+|-?\d+", cell)
     }
-    names = ("value", "low", "high", "p_adjusted", "effect", "detectable")
+    names = ("value", "low", "high", "p_adjusted", "effect_size", "min_detectable")
     data = [float(getattr(d, name)) for d in four for name in names]
     data += [float(n) for d in four for n in (d.wins or 0, d.ties or 0, d.losses or 0)]
     known = [x for x in data if not math.isnan(x)]

@@ -54,22 +54,22 @@ NAN = float("nan")
         ({"alternative": "greater", "low": -0.001, "p_adjusted": 0.04},
          "dense is better than bm25 on nDCG@10 by 0.021 [-0.001, 0.032] "
          "(adjusted one-sided p = 0.040, paired randomisation, 50 topics)."),
-        ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "detectable": 0.0203},
+        ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "min_detectable": 0.0203},
          "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "
          "adjusted p = 0.41; minimum detectable difference 0.021 (80% power)."),
-        ({"margin": 0.05, "p_not_inferior": 0.001, "p_equivalent": 0.01},
+        ({"margin": 0.05, "p_noninferiority": 0.001, "p_equivalence": 0.01},
          "dense is better than bm25 on nDCG@10 by 0.021 [0.011, 0.032] (adjusted p < 0.001, "
          "paired randomisation, 50 topics). The two are equivalent within a margin of 0.05 "
          "(adjusted one-sided p = 0.010). With 50 topics, differences on up to 6% of other topics "
          "are not excluded."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.012,
-          "p_not_inferior": 0.02, "p_equivalent": 0.2},
+          "p_noninferiority": 0.02, "p_equivalence": 0.2},
          "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "
          "adjusted p = 0.41. dense is non-inferior to bm25 within a margin of 0.012 (adjusted "
          "one-sided p = 0.020). With 50 topics, differences on up to 6% of other topics are not "
          "excluded."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.001,
-          "p_not_inferior": 0.3, "p_equivalent": 0.4},
+          "p_noninferiority": 0.3, "p_equivalence": 0.4},
          "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "
          "adjusted p = 0.41. dense is not shown to be non-inferior to bm25 within a margin of "
          "0.001 (adjusted one-sided p = 0.30)."),

@@ -103,17 +103,17 @@ def probability_histogram(scored: ScoreData) -> Curve:
         y=np.append(share, 0.0),
         threshold=np.zeros(0),
         shape="bars",
-        cut=float("nan"),
-        at="",
+        threshold_in_use=float("nan"),
+        parameter="",
     )
 
 
 def _probability_curve(scored: ScoreData, kind: str, **parts: Any) -> Curve:
     """A curve over the probabilities that the threshold in use has no place on."""
     shared = {
-        "cut": float("nan"),
+        "threshold_in_use": float("nan"),
         "chance": ((0.0, 0.0), (1.0, 1.0)),
-        "at": "weight" if scored.table.has_weights else "rows",
+        "parameter": "weight" if scored.table.has_weights else "rows",
     }
     labels = "Predicted probability", "Share of positives"
     return make_score_curve(scored, kind, labels, **{**shared, **parts})
@@ -134,9 +134,9 @@ def _consistency_bands(scored: ScoreData, levels: ProbabilityLevels) -> dict[str
         "low": low,
         "high": high,
         "method": method,
-        "wide_low": wide_low,
-        "wide_high": wide_high,
-        "wide_method": method,
+        "simultaneous_low": wide_low,
+        "simultaneous_high": wide_high,
+        "simultaneous_method": method,
     }
 
 

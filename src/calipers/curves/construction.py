@@ -21,5 +21,10 @@ def empty_band() -> dict[str, Any]:
 def make_curve(system: SystemOutput, kind: str, x_label: str, y_label: str, **parts: Any) -> Curve:
     """A curve of a system whose points have no thresholds; without a band, unless its ``parts`` are
     given."""
-    bare = {**empty_band(), "threshold": np.zeros(0), "at": "", "level": system.settings.level}
+    bare = {
+        **empty_band(),
+        "threshold": np.zeros(0),
+        "parameter": "",
+        "level": system.settings.level,
+    }
     return Curve(system.name, kind, x_label, y_label, **{**bare, **parts})

@@ -124,7 +124,7 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
         x=p,
         y=np.asarray(net_benefit(counts, odds=odds)),  # type: ignore[arg-type]
         threshold=p,
-        mark=marked,
+        operating_point=marked,
         bottom=bottom,
         references={
             "act on all": _act_on_all(scored, bottom),

@@ -62,7 +62,11 @@ def _thin_bands(curve: Curve, whole: Curve) -> Curve:
     """The bands of ``curve`` at fewer places; ``whole`` tells what the axes span."""
     from calipers import _core
 
-    names = [name for name in ("low", "high", "wide_low", "wide_high") if len(getattr(curve, name))]
+    names = [
+        name
+        for name in ("low", "high", "simultaneous_low", "simultaneous_high")
+        if len(getattr(curve, name))
+    ]
     if len(curve.band_x) < 3 or not names:
         return curve
     edges = [

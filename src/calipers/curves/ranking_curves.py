@@ -223,12 +223,12 @@ class RankCurves(MeanCurves):
         if at == "recalls":
             name = "IPrec" if interpolated else "P@recall"
             measures = [_measure(name, recall=float(recall), rel=self.rel) for recall in points]
-            x, along = places, {"x_label": "Recall", "threshold": places * np.nan, "at": ""}
+            x, along = places, {"x_label": "Recall", "threshold": places * np.nan, "parameter": ""}
         else:
             measures = [_measure("P", cutoff=rank, rel=self.rel) for rank in points]
             recalls = [_measure("R", cutoff=rank, rel=self.rel).apply(ranking) for rank in points]
             x = self._means(recalls)
-            along = {"x_label": "Mean recall", "threshold": places, "at": "rank"}
+            along = {"x_label": "Mean recall", "threshold": places, "parameter": "rank"}
         if at == "ranks" and interpolated:
             precisions = [_interpolated_precisions(ranking, recall, self.rel) for recall in recalls]
         else:

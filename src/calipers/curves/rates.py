@@ -51,7 +51,15 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
     if label is not None:
         band["series"] = series_name(label)
     return make_curve(
-        system, "ROC", *_PLANE, x=x, y=y, shape="point", chance=_CHANCE, mark=mark, **band
+        system,
+        "ROC",
+        *_PLANE,
+        x=x,
+        y=y,
+        shape="point",
+        chance=_CHANCE,
+        operating_point=mark,
+        **band,
     )
 
 
@@ -86,7 +94,7 @@ def det_curve(scored: ScoreData) -> Curve:
     Its bands are those of the ROC curve, turned over.
     """
     band = dict(scored.roc_band)
-    for low, high in (("low", "high"), ("wide_low", "wide_high")):
+    for low, high in (("low", "high"), ("simultaneous_low", "simultaneous_high")):
         if low in band:
             band[low], band[high] = 1 - band[high], 1 - band[low]
     return make_score_curve(

@@ -92,8 +92,14 @@ def normal_quantiles(system: RegressionOutput) -> Curve:
     if system.weight is None and system.clusters is None and system.settings.interval != "none":
         low, high = _normal_band(len(z), shown + 1, system.settings.level, system.settings.seed)
         none = np.full(len(x), np.nan)
-        band = {"band_x": x, "wide_low": low, "wide_high": high, "low": none, "high": none}
-        band["wide_method"] = "equal local levels"
+        band = {
+            "band_x": x,
+            "simultaneous_low": low,
+            "simultaneous_high": high,
+            "low": none,
+            "high": none,
+        }
+        band["simultaneous_method"] = "equal local levels"
     references = {"normal": [[float(x[0]), float(x[0])], [float(x[-1]), float(x[-1])]]}
     return make_curve(system, QUANTILES, *labels, x=x, y=z[shown], references=references, **band)
 

@@ -182,9 +182,9 @@ def make_score_curve(scored: ScoreData, kind: str, labels: tuple[str, str], **pa
         first = 1 if len(parts["x"]) == len(scored.table.scores) else 0
         parts["threshold"] = scored.table.thresholds[first:]
         if in_use is not None and in_use >= first:
-            parts["mark"] = tuple(float(parts[axis][in_use - first]) for axis in "xy")
+            parts["operating_point"] = tuple(float(parts[axis][in_use - first]) for axis in "xy")
     cut = float("nan") if scored.threshold is None else scored.threshold
-    shared = {**empty_band(), "series": scored.series, "cut": cut}
+    shared = {**empty_band(), "series": scored.series, "threshold_in_use": cut}
     return Curve(
         system=scored.system,
         kind=kind,
@@ -216,8 +216,10 @@ def make_band(
         band["method"] = scored.bootstrap
     if scored.independent and limits is not None:
         fpr, tpr = scored.along(false_positive_rate), scored.along(recall)
-        band["wide_low"], band["wide_high"] = limits(fpr, tpr, scored.sizes, grid, settings.level)
-        band["wide_method"] = "Kolmogorov bounds of both classes"
+        band["simultaneous_low"], band["simultaneous_high"] = limits(
+            fpr, tpr, scored.sizes, grid, settings.level
+        )
+        band["simultaneous_method"] = "Kolmogorov bounds of both classes"
     return band
 
 

@@ -43,7 +43,7 @@ def threshold_curve(scored: ScoreData, measure: str = "accuracy") -> Curve:
         y=values[:0:-1],
         threshold=scores,
         shape="step",
-        mark=marked,
+        operating_point=marked,
     )
 
 
@@ -78,7 +78,7 @@ def density_curve(scored: ScoreData, series: str) -> Curve:
         series=series,
         shape="bars",
         areas=areas,
-        at="",
+        parameter="",
     )
 
 

@@ -65,7 +65,7 @@ class FirstPassResult(Mergeable):
 
     def settled(self, bounded: Callable[[Any], Any]) -> FirstPassResult:
         """What the statistics stand for, within bounds."""
-        return self._each(lambda of: bounded(of.settled()))
+        return self._each(lambda of: bounded(of.finalize()))
 
     def _each(self, change: Callable[[Any], Any]) -> FirstPassResult:
         return replace(self, statistics={k: change(of) for k, of in self.statistics.items()})

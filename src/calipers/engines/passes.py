@@ -400,7 +400,7 @@ class TwoPassEvaluation:
             return 1.0
         statistic = self._weighted_statistics[asked]
         formula = apply_measure(own, statistic)
-        if not isinstance(statistic, formula.definition.on):
+        if not isinstance(statistic, formula.definition.statistic):
             return 1.0  # sums of which a line is fitted
         given = float(formula.apply(statistic))
         return 1.0 if given == 0 or math.isclose(given, value, rel_tol=1e-6) else value / given
@@ -514,7 +514,7 @@ class TwoPassEvaluation:
         }
         if unsure:
             work = PairTask(self.moving, list(unsure.values()), self.first_result.weight.total)
-            spread.update(zip(unsure, self._reduced(work).spread.values(), strict=True))
+            spread.update(zip(unsure, self._reduced(work).unit_differences.values(), strict=True))
         met = {pair.table: found.met.get(at) for at, pair in distinct_pairs(asked)}
         self._pairs.update({pair: {} for pair in systems})
         for at, pair in enumerate(asked):

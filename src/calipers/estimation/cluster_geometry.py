@@ -71,7 +71,7 @@ class ClusterDispersion:
         n, size = float(moments.total), moments.size
         within = float((moments.squares * size / np.maximum(size - 1, 1.0)).sum())
         apart = float(moments.within_sum_squares + moments.between)
-        mean = _slope(measure, moments, "within") * within
+        mean = _slope(measure, moments, "within_sum_squares") * within
         return mean + _slope(measure, moments, "between") * (apart * n / max(n - 1, 1.0) - within)
 
     def _point_influence(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
@@ -83,7 +83,7 @@ class ClusterDispersion:
         # Without a point a cluster's centre is elsewhere, so that more goes than its square.
         n, size = float(moments.total), moments.size[cluster]
         within = squares * size / np.maximum(size - 1, 1.0)
-        moved = _slope(measure, moments, "within") * within
+        moved = _slope(measure, moments, "within_sum_squares") * within
         moved += _slope(measure, moments, "between") * (apart * n / max(n - 1, 1.0) - within)
         by_overlap = self._overlap_derivatives(measure, moments)
         if by_overlap.any():
@@ -230,7 +230,7 @@ def estimate_geometry(
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (float(n),),
         skewness_size=lambda: _skewness(of, measure),
-        joint_distribution=_PairedClusterings(of.cluster, getattr(of, "held", None), gone),
+        joint_distribution=_PairedClusterings(of.cluster, getattr(of, "point_counts", None), gone),
         influence=lambda: of.influence(measure),
         error=error,
         methods={"Student t": limits},
@@ -267,7 +267,7 @@ class _PairedClusterings:
             second,
             influence=moved,
             error=error,
-            changed=lambda: n_mismatched(self.cluster, other, self.point_counts),
+            n_changed=lambda: n_mismatched(self.cluster, other, self.point_counts),
             unit_spread=None if gone is None else lambda: gone.differing(theirs),
         )
 

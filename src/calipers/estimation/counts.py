@@ -414,14 +414,14 @@ class PairedCounts:
             error=error,
             methods={"Jeffreys of the cells": likely} if known else {},
             replicates=lambda: self.replicate_differences(measure),
-            drawn_as=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
+            resampling_name=DRAWN_BY_SUMS if cells.needs_weight_sums else "",
             unit_groups=(lambda: self.unit_groups(measure)) if cells.needs_weight_sums else None,
-            likely=lambda: self.likely(measure),
-            stratified=(lambda: self.stratified_differences(measure))
+            posterior_draws=lambda: self.likely(measure),
+            stratified_replicates=(lambda: self.stratified_differences(measure))
             if cells.is_unweighted
             else None,
             jackknife=lambda: self.cell_influence(measure) if cells.is_unweighted else None,
-            discordant=(lambda: self.discordant(measure))
+            discordant_proportions=(lambda: self.discordant(measure))
             if of_rows and cells.is_unweighted
             else None,
         )

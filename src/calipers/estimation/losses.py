@@ -119,7 +119,7 @@ class RowLosses:
         squares, definition = is_mean_square(measure), measure.definition
         ends = definition.range if self.ends is None else self.ends
         bounded = bool(np.isfinite(ends).all()) and definition.interval != "far_end"
-        bounded &= is_mean(measure) and definition.hits is None
+        bounded &= is_mean(measure) and definition.counts_hits is None
         return cached(self, ("added", squares, bounded), made)
 
     def point_estimate(self, measure: MeasureLike, trials: float | None = None) -> PointEstimate:
@@ -159,7 +159,7 @@ def estimate_from_moments(
         methods = of.methods()
         if definition.counts_hits is not None and by_cluster is None:
             methods |= proportion_intervals(value, moments.effective_size)
-        known = {"skew": lambda: abs(of.skewness), "methods": methods}
+        known = {"skewness_size": lambda: abs(of.skewness), "methods": methods}
     return PointEstimate(
         value=value,
         kind="mean of a value per row",

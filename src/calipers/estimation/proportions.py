@@ -57,7 +57,7 @@ def cluster_intervals(
 
 def effective_trials(measure: Any, seen: ConfusionMatrix) -> float:
     """Of how many (effective) rows a measure is a share."""
-    return float(seen.effective_size(measure.definition.share_of))
+    return float(seen.effective_size(measure.definition.proportion_of))
 
 
 def cluster_confusions(

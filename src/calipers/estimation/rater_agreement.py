@@ -81,7 +81,7 @@ class RatingSample:
             measure,
             self.statistic.merge_equal_items if len(self.statistic) > MANY else self.statistic,
             self.settings,
-            law=_RaterDistribution(measure, self),
+            joint_distribution=_RaterDistribution(measure, self),
             influence=lambda: self.influence(measure),
             **made,
         )
@@ -136,7 +136,7 @@ def estimate_agreement(measure: Any, r: Ratings, settings: Settings, **parts: An
         "kind": "agreement of raters",
         "settings": settings,
         "n": round(float(r.held[counted].sum())),
-        "of": r.n_items,
+        "n_total": r.n_items,
         "unit": "items",
         "bounds": bounds,
         "higher_is_better": measure.definition.higher_is_better,
@@ -220,7 +220,7 @@ class _RaterDistribution:
             )
             # To first order an item that is rated alike moves it too, as most do.
             changed = partial(_unlike_most, values)
-        parts: dict[str, Any] = {"units": units, "influence": influence, "changed": changed}
+        parts: dict[str, Any] = {"units": units, "influence": influence, "n_changed": changed}
         parts |= {
             "signs": self._signs(second.joint_distribution.sample),
             "sizes": lambda: (effective_size_of(own),),

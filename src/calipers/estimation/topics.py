@@ -576,7 +576,7 @@ class _EstimatePair:
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
             "signs": lambda: count_signs((ours.values - theirs.values)[has]),
-            "shares": ours.measure.definition.proportion_of == "topics",
+            "is_binary": ours.measure.definition.proportion_of == "topics",
             "sizes": lambda: (Moments.from_rows(a[:, 0], own).effective_size,),
             "clusters": self.clusters,
             "order": None if ours.order is None else ours.order.take_rows(has),
@@ -617,7 +617,7 @@ class _EstimatePair:
         }
         if self.clusters is None:
             return found
-        return {**found, "error": None, "studentised": None, "swapped": None}
+        return {**found, "error": None, "studentized_replicates": None, "permutation_test": None}
 
     def _value(self, columns: FloatArray) -> float:
         """The summary of the topics on which both have a value."""
@@ -638,13 +638,13 @@ class _EstimatePair:
         return {
             "value": units.mean * scale,
             "units": units,
-            "scale": scale,
+            "factor": scale,
             "error": lambda: StandardError(
                 units.error.se * scale, "Student t", units.error.degrees
             ),
             "replicates": lambda: draws.get(place)[0][:, 0] * scale,
-            "studentised": studentised,
-            "swapped": lambda towards: signs.test(place, towards),
+            "studentized_replicates": studentised,
+            "permutation_test": lambda towards: signs.test(place, towards),
         }
 
     def _function_fields(
@@ -680,15 +680,15 @@ class _EstimatePair:
             return {
                 **parts,
                 "units": self._units(a[:, 0] - b[:, 0]),
-                "units_make_value": False,
-                "swapped": lambda towards: signs.test(place, towards),
+                "value_is_unit_mean": False,
+                "permutation_test": lambda towards: signs.test(place, towards),
             }
         tries, (first, second) = n_randomizations(settings), (a, b)
         if own is not None:
             first, second = (table * own[:, None] for table in (a, b))
         return {
             **parts,
-            "swapped": lambda towards: paired_tests.swapped_ratios(
+            "permutation_test": lambda towards: paired_tests.swapped_ratios(
                 first, second, tries, settings.seed, towards, summary.formula
             ),
         }

@@ -459,12 +459,12 @@ def _notes(sample: Sample) -> list[str]:
     for name, system in sample.template.items():
         who = "" if name == ALL_RATERS else f"{name}: "
         r = sample.statistic(name, Ratings)
-        alone = r.number - r.shared_items.number
+        alone = r.n_items - r.shared_items.n_items
         if alone:
             taking = [str(m) for m in sample.measures if (counted_items(m, r) & ~r.twice).any()]
             also = f"; {' and '.join(taking)} count them for how common categories are"
             notes.append(
-                f"{who}{alone:,} of {format_count(r.number, 'items')} have fewer than two ratings "
+                f"{who}{alone:,} of {format_count(r.n_items, 'items')} have fewer than two ratings "
                 "and say "
                 f"nothing of agreement{also if taking else ''}."
             )

@@ -161,7 +161,11 @@ def best_system(
     )
     best = max(shown, key=lambda system: sign * shown[system].value)
     low, high = sorted(sign * end for end in (found.interval.low, found.interval.high))
-    of: dict[str, Any] = {"n": shown[best].n, "of": shown[best].n_total, "unit": shown[best].unit}
+    of: dict[str, Any] = {
+        "n": shown[best].n,
+        "n_total": shown[best].n_total,
+        "unit": shown[best].unit,
+    }
     value = sign * found.value
     honest = Estimate(
         name, value, low,
@@ -170,7 +174,7 @@ def best_system(
     )  # fmt: skip
     optimism = Estimate(
         name, sign * (shown[best].value - value), math.nan, math.nan, level,
-        interval_reason="not_asked", system="optimism", **of,
+        interval_reason="not_requested", system="optimism", **of,
     )  # fmt: skip
     return Selection(
         name,
@@ -179,7 +183,7 @@ def best_system(
             for system, share in zip(shown, found.chosen, strict=True)
         ),
         best, honest, optimism, level, higher, (),
-        {**evaluation.provenance, "draws": n_resamples, "choice": seed},
+        {**evaluation.provenance, "n_resamples": n_resamples, "choice": seed},
     )  # fmt: skip
 
 
@@ -200,10 +204,12 @@ def _drawn_from(
     plain = replace(sources.settings, interval="none", methods=())
     wholes = [sources.by_name[system].with_settings(plain) for system in systems]
     clusters = getattr(wholes[0], "clusters", None)
-    code = np.arange(wholes[0].number) if clusters is None else np.asarray(clusters.code)
+    code = np.arange(wholes[0].n_rows) if clusters is None else np.asarray(clusters.code)
 
     def on(mask: npt.NDArray[np.bool_]) -> FloatArray:
-        return np.array([whole.taken(mask[code]).reading(measure).value for whole in wholes])
+        return np.array(
+            [whole.take_rows(mask[code]).point_estimate(measure).value for whole in wholes]
+        )
 
     return int(code.max()) + 1 if len(code) else 0, on
 

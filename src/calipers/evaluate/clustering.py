@@ -294,7 +294,7 @@ def clustering(
     usual = AGAINST_TRUTH if cut_by else usual or AGAINST_TRUTH
     chosen = select_measures(measures, usual, "clustering")
     _check(chosen, {name for _, names in clusters.values() for name in names}, sliced=bool(cut_by))
-    shared = {**known, **near, "sampled": sample_points(sample, repeats.number, seed)}
+    shared = {**known, **near, "sample_indices": sample_points(sample, repeats.number, seed)}
     systems = assign_measures(
         {n: Clustering(n, *of, settings, **shared) for n, of in clusters.items()}, chosen
     )

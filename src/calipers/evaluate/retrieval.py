@@ -411,7 +411,7 @@ def _notes(
         "retrieved. Not enough judgments and not enough topics are different problems: more topics "
         "do not narrow this interval, and more judgments do not narrow the one beside it."
     )
-    if "bound" in kinds.values():
+    if "outer" in kinds.values():
         meaning += " Where it says “within”, the true ends may be closer together."
     without = [
         str(m)

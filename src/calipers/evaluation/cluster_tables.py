@@ -93,7 +93,7 @@ def clustering_notes(systems: Mapping[str, Clustering], near: Iterable[Measure])
     """What is a sample, and what has no table."""
     notes, first = [], next(iter(systems.values()))
     for measure in near:
-        of = first.sample_for(measure).of
+        of = first.sample_for(measure).silhouettes
         if of.sample_indices is not None:
             notes.append(
                 f"{measure}: the mean over {len(of.at):,} points drawn at random from "
@@ -149,7 +149,7 @@ def point_silhouettes(systems: Mapping[str, Clustering], near: Sequence[Measure]
     if not near:
         raise InputError("per_point= is about silhouettes, and none is among the measures")
     first = next(iter(systems.values()))
-    at = min((first.sample_for(measure).of.at for measure in near), key=len)
+    at = min((first.sample_for(measure).silhouettes.at for measure in near), key=len)
     values, undefined = {}, {}
     for name, system in systems.items():
         found = {str(measure): system.sample_for(measure) for measure in near}

@@ -120,7 +120,7 @@ def compare(
         raise InputError("this evaluation was read from a file; compare needs the data themselves")
     given, asked = source.settings, interval
     if interval is None:
-        interval = given.asked if given.interval != "none" else "auto"
+        interval = given.requested if given.interval != "none" else "auto"
     settings = make_settings(
         interval,
         given.level if level is None else level,
@@ -353,17 +353,17 @@ def _fields(
         "p": test.p,
         "test": test.name,
         "alternative": test.alternative,
-        "effect": hypotheses.effect_size(reading),
+        "effect_size": hypotheses.effect_size(reading),
         "n": reading.n,
         "unit": reading.unit,
         "undefined": reading.undefined,
-        "no_interval": made.reason,
+        "interval_reason": made.reason,
         "higher_is_better": reading.higher_is_better,
         "differing": procedure.differing,
         "standard_error": procedure.error.se,
         "margin": math.nan if question.margin is None else question.margin,
-        "p_not_inferior": math.nan if inferior is None else inferior.p,
-        "p_equivalent": math.nan if equivalent is None else equivalent.p,
+        "p_noninferiority": math.nan if inferior is None else inferior.p,
+        "p_equivalence": math.nan if equivalent is None else equivalent.p,
         "margin_test": None if inferior is None else inferior.name,
         **hypotheses.win_tie_loss(reading),
     }

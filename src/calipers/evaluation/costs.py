@@ -147,7 +147,7 @@ def _attach_costs(
         estimates=tuple(source.estimates()),
         comparison=compared,
         definitions=glossary(source.measures),
-        slices=replace(source, measures=source.directed).slices(compared),
+        slices=replace(source, measures=source.directed_measures).slices(compared),
         provenance=provenance(TASK, settings, evaluation.provenance.get("conventions", {})),
         sources=source,
     )

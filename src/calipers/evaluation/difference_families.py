@@ -442,9 +442,9 @@ def adjusted_p(rows: Sequence[Difference], adjust: str) -> list[Difference]:
     way = ADJUSTMENTS[adjust].adjust
     columns = (
         way(np.array([getattr(row, name) for row in rows])).tolist()
-        for name in ("p", "p_not_inferior", "p_equivalent")
+        for name in ("p", "p_noninferiority", "p_equivalence")
     )
     return [
-        replace(row, p_adjusted=p, p_not_inferior=inferior, p_equivalent=equivalent)
+        replace(row, p_adjusted=p, p_noninferiority=inferior, p_equivalence=equivalent)
         for row, p, inferior, equivalent in zip(rows, *columns, strict=True)
     ]

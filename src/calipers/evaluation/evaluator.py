@@ -87,7 +87,12 @@ def evaluate_systems(
         systems, against = add_baseline(systems, options.baseline, problem.task, about.ids)
     first = next(iter(systems.values()))
     made, how = define_slices(slices, options.slice_bins, first.n_rows) if cut is None else cut
-    fields: dict[str, Any] = {"problem": problem, "cuts": made, "how": how, "named": named}
+    fields: dict[str, Any] = {
+        "problem": problem,
+        "cuts": made,
+        "origin_notes": how,
+        "row_name": named,
+    }
     sample: RowSystems = (
         SeparateSystems(systems, measures, first.settings, ids=None, **fields)
         if apart

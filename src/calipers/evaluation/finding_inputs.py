@@ -88,7 +88,7 @@ def from_binary(sample: Sample, told: Told) -> tuple[Finding, ...]:
     cells, table, _ = next(iter(has.values()))
     if cells is None and table is not None:
         names = next(iter(sample.template.values())).labels.names
-        matrix = replace(table.at(math.inf), labels=names)
+        matrix = replace(table.to_confusion_matrix(math.inf), labels=names)
         cells = BinaryCells(matrix, sample.clusters or 0)
     if _has_separate_rows(sample):
         return _collect_findings(sample, has, _classes([cells for cells, *_ in has.values()]), told)
@@ -161,7 +161,7 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> ConfusionCells:
         if s.clusters.size * k * k <= MOST_SUMS * len(flat):
             from calipers.inference.clusters import cr2
 
-            return cr2(cells() @ by_cell, s.clusters.held)
+            return cr2(cells() @ by_cell, s.clusters.cluster_weights)
         moved = by_cell[flat]
         return tuple(s.clusters.sum_error(moved if s.weight is None else moved * s.weight))
 
@@ -308,8 +308,8 @@ def from_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Fi
     has: dict[str, tuple[Any, ...]] = {}
     for name, s in rows.items():
         r = s.sample_for(alpha).statistic.shared_items
-        at = int(r.of_category.argmax()) if len(r.of_category) else 0
-        share = float(r.of_category[at] / r.total) if len(r) else 0.0
+        at = int(r.category_weights.argmax()) if len(r.category_weights) else 0
+        share = float(r.category_weights[at] / r.total) if len(r) else 0.0
         common = r.categories[at] if r.categories else ""
         has[name] = (
             RaterPanel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),
@@ -330,8 +330,8 @@ def _permutation_p(s: Any) -> float:
     from calipers.inference.independence import independence_test
 
     truth, cluster = s.truth, s.cluster
-    if s.item_counts is not None:
-        truth, cluster = (np.repeat(of, s.held.astype(np.int64)) for of in (truth, cluster))
+    if s.point_counts is not None:
+        truth, cluster = (np.repeat(of, s.point_counts.astype(np.int64)) for of in (truth, cluster))
     return independence_test(truth, cluster, s.settings.n_resamples, s.settings.seed)
 
 
@@ -522,7 +522,7 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
         if reading.influence is not None and math.isfinite(reading.value):
             return (
                 UnorderedInfluence(
-                    str(measure), partial(_finite_influence, reading, some.number), s.n_rows
+                    str(measure), partial(_finite_influence, reading, some.n_rows), s.n_rows
                 ),
             )
     return ()

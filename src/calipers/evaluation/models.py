@@ -99,7 +99,7 @@ class ModelOutputs(NamedTuple):
     @property
     def columns(self) -> dict[str, Any]:
         """The truth and what is said of it, by what it is."""
-        return {role: getattr(self, role) for role in self._fields if role != "known"}
+        return {role: getattr(self, role) for role in self._fields if role != "known_labels"}
 
     def labels(self, truth: EncodedLabels, positive: Any) -> tuple[str, ...] | None:
         """The classes, where models know some that no row has and that are needed to tell what the

@@ -82,11 +82,13 @@ class RowSystems(Sample):
 
     def with_settings(self, settings: Settings) -> RowSystems:
         """The same with other intervals."""
-        return replace(self, by_name={n: s.under(settings) for n, s in self.by_name.items()})
+        return replace(
+            self, by_name={n: s.with_settings(settings) for n, s in self.by_name.items()}
+        )
 
     def constant(self, system: str, measure: Measure) -> float:
         """What the best constant answer gets on these rows."""
-        return float(self.by_name[system].constant(measure))
+        return float(self.by_name[system].constant_value(measure))
 
     def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
         """What an estimate has beside its interval."""
@@ -121,7 +123,7 @@ class RowSystems(Sample):
     @property
     def n_rows(self) -> int:
         """How many there are."""
-        return int(self.first_system.number)
+        return int(self.first_system.n_rows)
 
     @property
     def has_weights(self) -> bool:
@@ -132,7 +134,7 @@ class RowSystems(Sample):
     def clusters(self) -> int | None:
         """How many clusters rows come in."""
         of = self.first_system.clusters
-        return None if of is None else of.number
+        return None if of is None else of.n_clusters
 
     def conventions(self) -> dict[str, Any]:
         """What provenance says of the rows."""
@@ -192,7 +194,7 @@ class RowSystems(Sample):
 
     def take_rows(self, rows: Any) -> RowSystems:
         """The systems on some of the rows."""
-        return replace(self, by_name={n: s.taken(rows) for n, s in self.by_name.items()})
+        return replace(self, by_name={n: s.take_rows(rows) for n, s in self.by_name.items()})
 
     def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, RowSystems]]:
         """Each slice."""

@@ -630,14 +630,14 @@ def _compare_complement(
     value = part.value - other.value if other is not None else float("nan")
     made, test = intervals.no_interval("none", "undefined_value"), TestResult(float("nan"), "none")
     if rest is None or other is None:
-        made = intervals.no_interval("none", "no_rest")
+        made = intervals.no_interval("none", "empty_complement")
     elif part.settings.interval == "none":
-        made = intervals.no_interval("none", "not_asked")
+        made = intervals.no_interval("none", "not_requested")
     elif np.isfinite(value):
         made, test = two_samples.compare_samples(
             part,
             other,
-            lambda: rest.rows.reading(measure),
+            lambda: rest.rows.point_estimate(measure),
             lambda most: rest.permute(measure, part.value, most),
         )
         if part.order is not None:

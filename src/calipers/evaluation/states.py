@@ -116,7 +116,7 @@ class EvaluationState:
 class SummedRows(Engine):
     """Rows that have been added up: the first pass is known, and there is no second."""
 
-    kind, again = "stream", False
+    kind, is_rereadable = "stream", False
 
     def __init__(self, state: EvaluationState) -> None:
         self.state, self.name, self.rows = state, state.location, state.first_pass.rows

@@ -240,7 +240,7 @@ def _summarize_columns(
         if name in others:
             found[name] = _labels(of.values.drop_null(), name)
             continue
-        table = share(of.settled())
+        table = share(of.finalize())
         if table.shift:
             raise InputError(
                 f"slice {name!r}: has more distinct numbers than the memory holds; give bins, or "

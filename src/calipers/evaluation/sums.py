@@ -162,7 +162,7 @@ class StreamedSystems(Sample):
         if (system, measure) in self.passes.statistics:
             return None
         one, own = self.template[system].delegate(measure)
-        found, passed = self.statistic(system, own.definition.on), self.passes.first_result
+        found, passed = self.statistic(system, own.definition.statistic), self.passes.first_result
         if found is None or one is not self.template[system]:
             return None
         made = estimate_from_statistic(own, found, self.settings, passed.rows, together=True)
@@ -206,7 +206,7 @@ class StreamedSystems(Sample):
         """Whether a number follows from what was added up."""
         one, own = self.template[system].delegate(measure)
         derived = one is self.template[system] and own.definition.statistic is not ScoreTable
-        there = derived and self.statistic(system, own.definition.on) is not None
+        there = derived and self.statistic(system, own.definition.statistic) is not None
         return (system, measure) in self.passes.statistics or there
 
     def with_measures(
@@ -281,8 +281,8 @@ class StreamedSystems(Sample):
             ends = (area.scale * float(end) + area.shift for end in bounds)
             low, high = self._bounds[system, measure] = tuple(sorted(ends))
             value = reading.value
-            found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
-            found["possible"] = "exact" if area.name == "AUC" else "bound"
+            found |= {"lower_bound": min(low, value), "upper_bound": max(high, value)}
+            found["bounds_kind"] = "sharp" if area.name == "AUC" else "outer"
         if measure.definition.threshold_index is not None and isinstance(statistic, ScoreTable):
             found["threshold"] = float(measure.plain.threshold(statistic))
         return found

@@ -54,8 +54,8 @@ def _drop_degenerate_test(one: DifferenceStatistics) -> DifferenceStatistics:
     if spread or one.fields["test"] not in BY_REPLICATES:
         return one
     none = {"p": math.nan, "test": "none", "low": math.nan, "high": math.nan}
-    why = one.fields["no_interval"] or "no_spread"
-    fields = {**one.fields, **none, "no_interval": why}
+    why = one.fields["interval_reason"] or "no_spread"
+    fields = {**one.fields, **none, "interval_reason": why}
     return replace(one, fields=fields, procedure=no_procedure(why, one.value), vector=None)
 
 

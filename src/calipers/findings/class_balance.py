@@ -43,7 +43,7 @@ class TopicEstimates:
     unit: str = "topics"
 
 
-@rule("imbalance", "information", ClassSizes, cost="sums")
+@rule("class-imbalance", "information", ClassSizes, cost="sums")
 def imbalance(s: Subject, classes: ClassSizes) -> Iterator[Claim]:
     """The interval of a class's proportion of the rows lies below {RARE:g}/K for K classes, that
     is, {RARE_OF_TWO:g} for two (corrected for the number of classes)."""

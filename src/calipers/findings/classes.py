@@ -25,7 +25,7 @@ from calipers.statistics import ConfusionMatrix
 CONFUSED = 0.05
 
 
-@rule("weak-class", "caution", MulticlassCells, cost="sums")
+@rule("low-recall-class", "caution", MulticlassCells, cost="sums")
 def low_recall_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     """The interval of a class's recall minus the recall of all other rows lies below 0."""
     for code in range(cells.matrix.classes):

@@ -100,7 +100,7 @@ class ClusterCounts:
     favours: Mapping[str, str]
 
 
-@rule("clusters-like-chance", "caution", PermutationTest, cost="replicates")
+@rule("clusters-not-above-chance", "caution", PermutationTest, cost="replicates")
 def not_above_chance(s: Subject, independence: PermutationTest) -> Iterator[FindingDraft]:
     """The interval of the ARI contains 0, and the p-value of a permutation test that keeps the
     sizes of the clusters exceeds one minus the level."""
@@ -115,7 +115,7 @@ def not_above_chance(s: Subject, independence: PermutationTest) -> Iterator[Find
         )
 
 
-@rule("no-cluster", "caution", PointSilhouettes, cost="rows", counts=True)
+@rule("negative-mean-silhouette", "caution", PointSilhouettes, cost="rows", counts=True)
 def negative_mean_silhouette(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
     """The mean silhouette of a cluster of two or more points is negative."""
     means = lying.means
@@ -134,7 +134,7 @@ def negative_mean_silhouette(s: Subject, lying: PointSilhouettes) -> Iterator[Fi
         )
 
 
-@rule("points-elsewhere", "information", PointSilhouettes, cost="rows", counts=True)
+@rule("negative-silhouettes", "information", PointSilhouettes, cost="rows", counts=True)
 def negative_silhouettes(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
     """At least {SHARE} of the points have a negative silhouette."""
     share = float((lying.silhouettes < 0).mean())
@@ -150,7 +150,7 @@ def negative_silhouettes(s: Subject, lying: PointSilhouettes) -> Iterator[Findin
         )
 
 
-@rule("points-alone", "information", PointSilhouettes, cost="rows", counts=True)
+@rule("singleton-clusters", "information", PointSilhouettes, cost="rows", counts=True)
 def singleton_clusters(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
     """A cluster has a single point, and clusters have {USUAL} or more points on average."""
     sizes = lying.sizes
@@ -168,7 +168,7 @@ def singleton_clusters(s: Subject, lying: PointSilhouettes) -> Iterator[FindingD
         )
 
 
-@rule("numbers-of-clusters", "information", ClusterCounts, cost="results", counts=True)
+@rule("disagreement-on-k", "information", ClusterCounts, cost="results", counts=True)
 def disagreement_on_k(s: Subject, numbers: ClusterCounts) -> Iterator[FindingDraft]:
     """Clusterings with different numbers of clusters are best by different internal measures."""
     best: dict[str, list[str]] = {}
@@ -196,7 +196,7 @@ def _bias_note(of: Iterable[str]) -> str:
     return f" (favouring {join_words(found)})" if found else ""
 
 
-@rule("two-in-one", "information", Bisections, cost="results", counts=True)
+@rule("bimodal-cluster", "information", Bisections, cost="results", counts=True)
 def bimodal_cluster(s: Subject, halves: Bisections) -> Iterator[Claim]:
     """Splitting a cluster of {ENOUGH} or more points in two along its axis of largest variance
     removes a significantly larger proportion of this variance than splitting uniformly distributed

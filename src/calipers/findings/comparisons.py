@@ -78,7 +78,7 @@ def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate])
     )
 
 
-@rule("slices-reverse", "caution", ComparisonResults, cost="results")
+@rule("simpsons-paradox", "caution", ComparisonResults, cost="results")
 def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
     """One of two systems is significantly better on the leading measure but has the worse value in
     every slice of a column; and the interval of the mean difference within slices (weighted by
@@ -147,7 +147,7 @@ def _reversal_message(
     )
 
 
-@rule("not-told-apart", "information", ComparisonResults, cost="results")
+@rule("no-significant-difference", "information", ComparisonResults, cost="results")
 def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterator[FindingDraft]:
     """The difference of two systems on the primary measure is not significant: its adjusted p-value
     exceeds one minus the level, or its interval contains 0."""

@@ -127,7 +127,7 @@ class MultilabelPredictions:
     predicted: Rows
 
 
-@rule("label-without-rows", "information", MultilabelRows, cost="sums", counts=True)
+@rule("absent-label", "information", MultilabelRows, cost="sums", counts=True)
 def labels_without_rows(_: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
     """An evaluated label has no rows."""
     absent = [rows.label(code) for code in np.flatnonzero(rows.shares == 0).tolist()]
@@ -218,14 +218,18 @@ def unpredicted_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[F
 
 
 @rule(
-    "subset-below-constant",
+    "subset-accuracy-below-constant",
     "warning",
     MultilabelPredictions,
     cost="sorted rows",
     verb=CHOSEN.format("set", "all that occur"),
 )
 @rule(
-    "subset-like-constant", "caution", MultilabelPredictions, cost="sorted rows", verb=", contains"
+    "subset-accuracy-not-above-constant",
+    "caution",
+    MultilabelPredictions,
+    cost="sorted rows",
+    verb=", contains",
 )
 def subset_and_constant(s: Subject, answers: MultilabelPredictions) -> Iterator[Claim]:
     """The interval of subset accuracy minus the subset accuracy of always predicting the most

@@ -27,7 +27,7 @@ from calipers.report.safe_names import shorten_name
 from calipers.statistics import Moments, ScoreTable, effective_size
 
 
-@rule("below-diagonal", "warning", ScoreTable, cost="rows")
+@rule("below-chance", "warning", ScoreTable, cost="rows")
 def auc_below_chance(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
@@ -56,7 +56,7 @@ def _ranks_wrongly(s: Subject, area: IntervalNumber) -> FindingDraft:
     )
 
 
-@rule("below-diagonal", "warning", BinaryCells, cost="sums")
+@rule("below-chance", "warning", BinaryCells, cost="sums")
 def j_below_chance(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
@@ -134,7 +134,7 @@ CHOSEN = " and corrected for the choice of the {} among {}, lies below"
     cost="sums",
     verb=CHOSEN.format("class", "K"),
 )
-@rule("accuracy-like-constant", "caution", ConfusionCells, cost="sums", verb=", contains")
+@rule("accuracy-not-above-constant", "caution", ConfusionCells, cost="sums", verb=", contains")
 def accuracy_and_constant(s: Subject, cells: ConfusionCells) -> Iterator[Claim]:
     """The interval of accuracy minus the accuracy of always predicting the most frequent class,
     paired by row{verb} 0."""
@@ -153,7 +153,7 @@ def accuracy_and_constant(s: Subject, cells: ConfusionCells) -> Iterator[Claim]:
     "error-above-constant", "warning", NumericPredictions, cost="sorted rows", verb="lies above 0"
 )
 @rule(
-    "error-like-constant",
+    "error-not-below-constant",
     "caution",
     NumericPredictions,
     cost="sorted rows",
@@ -162,7 +162,7 @@ def accuracy_and_constant(s: Subject, cells: ConfusionCells) -> Iterator[Claim]:
 def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """The interval of the mean loss minus that of the best constant prediction, paired by row,
     {verb}."""
-    measure = next((m for m in s.measures if m.constant is not None), None)
+    measure = next((m for m in s.measures if m.constant_prediction is not None), None)
     if measure is None:
         return
     best = measure.constant_prediction(of.truth, of.weight, **measure.parameters)
@@ -207,7 +207,7 @@ def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     )
 
 
-@rule("like-chance", "caution", ScoreTable, cost="scores")
+@rule("not-above-chance", "caution", ScoreTable, cost="scores")
 def auc_not_above_chance(s: Subject, _: ScoreTable) -> Iterator[FindingDraft]:
     """The interval of the AUC contains 0.5."""
     area = s.estimate_of("AUC")

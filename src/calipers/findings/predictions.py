@@ -195,7 +195,7 @@ def _prevalence_note(cells: BinaryCells, does: str, values: Mapping[str, Interva
     return ""
 
 
-@rule("leaning", "caution", BinaryCells, cost="sums")
+@rule("overpredicted-class", "caution", BinaryCells, cost="sums")
 def overpredicted_class(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """The interval of the ratio of predictions of a class to rows of the class lies above
     {LEANING:g}."""
@@ -248,7 +248,7 @@ def tuned_threshold(s: Subject, table: ScoreTable, tuned: TunedThreshold) -> Ite
     yield FindingDraft(tuned.note(table), values, s.shown_among(str(measure)))
 
 
-@rule("ties", "caution", ScoreTable, cost="scores", counts=True)
+@rule("tied-class-scores", "caution", ScoreTable, cost="scores", counts=True)
 def ties(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     """At least {TIED:g} of the pairs of a positive and a negative row are tied."""
     pairs = float(table.total_positive * table.total_negative)

@@ -39,7 +39,7 @@ class QuantilePredictions:
     named: Callable[[int], str] | None = "row {}".format
 
 
-@rule("coverage-off", "caution", QuantilePredictions, cost="rows")
+@rule("miscoverage", "caution", QuantilePredictions, cost="rows")
 def coverage_off(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
     """The interval of the coverage of a central prediction interval excludes its nominal level."""
     for share in interval_levels(of.said.levels):
@@ -60,7 +60,7 @@ def _coverage_off(s: Subject, name: str, share: float) -> FindingDraft:
     )
 
 
-@rule("coverage-uneven", "caution", QuantilePredictions, cost="sorted rows")
+@rule("conditional-miscoverage", "caution", QuantilePredictions, cost="sorted rows")
 def conditional_miscoverage(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
     """With {ENOUGH} rows or more, the coverage of the widest central prediction interval differs by
     {APART:g} or more between the lowest and the highest quintile of the midpoints, and depends

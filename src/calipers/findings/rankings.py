@@ -92,7 +92,7 @@ class TopicValues:
         return np.ones(len(places)) if self.importance is None else self.importance[places]
 
 
-@rule("nothing-judged", "warning", RunStatistics, cost="rows", counts=True)
+@rule("no-judged-documents", "warning", RunStatistics, cost="rows", counts=True)
 def no_judged_documents(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """A run retrieves documents for judged topics, but no judged document."""
     if not run.none_judged:
@@ -108,7 +108,7 @@ def no_judged_documents(s: Subject, run: RunStatistics) -> Iterator[FindingDraft
     )
 
 
-@rule("topics-missing", "caution", RunStatistics, cost="rows", counts=True)
+@rule("missing-topics", "caution", RunStatistics, cost="rows", counts=True)
 def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """A run retrieves nothing for at least {MISSING:g} of the judged topics."""
     retrieved = run.rankings.retrieved
@@ -127,7 +127,7 @@ def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     )
 
 
-@rule("few-judged", "caution", RunStatisticsByName, cost="rows", counts=True)
+@rule("low-judged-fraction", "caution", RunStatisticsByName, cost="rows", counts=True)
 def low_judged_fraction(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
     """On average, less than {FEW_JUDGED:g} of the first {TOP} documents that a run retrieves for a
     topic are judged."""
@@ -185,7 +185,7 @@ def tied_scores(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     )
 
 
-@rule("nothing-to-order", "information", GradedGroups, cost="rows", counts=True)
+@rule("single-grade-groups", "information", GradedGroups, cost="rows", counts=True)
 def nothing_to_order(s: Subject, graded: GradedGroups) -> Iterator[FindingDraft]:
     """In at least {NOTHING_TO_ORDER:g} of the groups all rows have the same grade."""
     levels = np.diff(graded.rankings.judged_offsets)
@@ -200,7 +200,7 @@ def nothing_to_order(s: Subject, graded: GradedGroups) -> Iterator[FindingDraft]
         )
 
 
-@rule("topic-carries", "caution", TopicValues, cost="rows", counts=True)
+@rule("influential-topic", "caution", TopicValues, cost="rows", counts=True)
 def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
     """With {FEW_TO_COMPARE} topics or more, a single one contributes more than half of a system's
     mean of the leading measure."""
@@ -235,7 +235,7 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
         )
 
 
-@rule("topic-decides", "caution", TopicValues, cost="rows")
+@rule("topic-dependent-difference", "caution", TopicValues, cost="rows")
 def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
     """On the leading measure the difference of two systems is not significant, or one system is
     better; and without one topic the t interval of their difference excludes 0, or lies on the
@@ -307,7 +307,7 @@ def _decisive_topic_message(
     )
 
 
-@rule("few-topics-differ", "caution", TopicValues, cost="rows", counts=True)
+@rule("mostly-tied-topics", "caution", TopicValues, cost="rows", counts=True)
 def few_topics_differ(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
     """On at least {MOST_ALIKE:g} of the topics, but not on all, all systems have the same value of
     the leading measure."""

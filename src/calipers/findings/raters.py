@@ -34,7 +34,7 @@ class RaterPanel:
     share: float
 
 
-@rule("raters-disagree", "caution", RaterPanel, cost="rows")
+@rule("low-agreement", "caution", RaterPanel, cost="rows")
 def low_agreement(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
     """The interval of Krippendorff's alpha lies below {ENOUGH:g}."""
     alpha = s.estimate_of(panel.measure)
@@ -53,7 +53,7 @@ def _low_agreement_message(s: Subject, panel: RaterPanel, alpha: IntervalNumber)
     )
 
 
-@rule("rater-alone", "caution", RaterPanel, cost="rows")
+@rule("outlying-rater", "caution", RaterPanel, cost="rows")
 def outlying_rater(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
     """With three or more raters, Krippendorff's alpha without one of them is higher by {APART:g} or
     more, and the interval of the difference excludes 0."""
@@ -79,7 +79,7 @@ def _outlying_rater_message(
     )
 
 
-@rule("common-category", "information", RaterPanel, cost="rows")
+@rule("dominant-category", "information", RaterPanel, cost="rows")
 def dominant_category(s: Subject, panel: RaterPanel) -> Iterator[FindingDraft]:
     """One category has {COMMON:.0%} of the ratings or more, {COMMON:.0%} or more of the pairs of
     ratings agree, and Krippendorff's alpha is below {ENOUGH:g}."""

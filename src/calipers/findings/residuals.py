@@ -113,7 +113,7 @@ def _skewness_message(s: Subject, made: IntervalNumber) -> FindingDraft:
     )
 
 
-@rule("trend-of-residuals", "caution", NumericPredictions, cost="sorted rows")
+@rule("residual-trend", "caution", NumericPredictions, cost="sorted rows")
 def residual_trend(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """With {ENOUGH} rows or more, a linear trend in the rank of the prediction explains at least
     {NOTABLE:g} of the residual variance, and the interval of its slope excludes 0 (HC3, with at
@@ -150,7 +150,7 @@ def _trend_message(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft
     )
 
 
-@rule("uneven-errors", "caution", NumericPredictions, cost="sorted rows")
+@rule("heteroscedastic-errors", "caution", NumericPredictions, cost="sorted rows")
 def heteroscedastic_errors(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """With {ENOUGH} rows or more, the mean absolute residual is {GROWN:g} times as large or larger
     in one extreme quintile of the predictions than in the other, and depends significantly on the
@@ -195,7 +195,7 @@ def _heteroscedasticity_message(
     )
 
 
-@rule("rows-carry", "caution", NumericPredictions, cost="rows", counts=True)
+@rule("influential-rows", "caution", NumericPredictions, cost="rows", counts=True)
 def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
     """With {ENOUGH} rows or more, at most {FEW:g} of them, or a single one, account for half of the
     squared error (in batches, at most {MOST_LARGEST:,} rows)."""

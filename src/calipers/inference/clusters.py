@@ -356,7 +356,7 @@ class ClusterIndex:
         """The size by :meth:`share_size` of a share of a margin, and its degrees of freedom; NaN of
         fewer than two clusters. ``matrix`` has the clusters as its leading axis, ``of`` is the
         measure."""
-        margin = np.asarray(getattr(matrix, of.definition.share_of))
+        margin = np.asarray(getattr(matrix, of.definition.proportion_of))
         error = self.share_error(value, of.apply(matrix), margin)
         return self.share_size(value, error, margin, rows, level), error.degrees
 

@@ -143,7 +143,7 @@ def jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArra
         group = np.full(len(used), -1)
         group[used] = jackknife_groups(len(found))[unit]
     d = len(table.scores)
-    block = np.append(0, np.cumsum(ranked.last)[:-1])
+    block = np.append(0, np.cumsum(ranked.last_mask)[:-1])
     cell = np.where(ranked.positive, block, block + d)
     order = np.argsort(group, kind="stable")
     groups = int(group.max()) + 1

@@ -269,13 +269,13 @@ class PointEstimate:
             other,
             influence=lazy_difference(self.influence, other.influence),
             units=self.units - other.units if of_units else None,  # type: ignore[operator]
-            units_make_value=self.value_is_unit_mean,
-            scale=self.factor,
+            value_is_unit_mean=self.value_is_unit_mean,
+            factor=self.factor,
             linear=lazy_difference(self.linear, other.linear),
             replicates=lazy_difference(self.replicates, other.replicates),
-            left_out=lazy_difference(self.group_jackknife, other.group_jackknife),
-            few=lambda: self.has_few_units() or other.has_few_units(),
-            pivotal=self.is_biased,
+            group_jackknife=lazy_difference(self.group_jackknife, other.group_jackknife),
+            has_few_units=lambda: self.has_few_units() or other.has_few_units(),
+            is_biased=self.is_biased,
         )
 
     def difference(self, other: PointEstimate, **parts: Any) -> PointEstimate:
@@ -359,8 +359,8 @@ _SHARED = (
     "weight",
     "clusters",
     "order",
-    "uneven",
-    "reduced",
+    "has_unequal_weights",
+    "is_reduced",
     "sizes",
     "caution",
 )

@@ -549,13 +549,13 @@ def _default_interval(reading: PointEstimate, level: float) -> Interval:
     if reading.kind == "count":
         return WITHOUT["count"]
     if settings.interval == "none" and not (settings.methods and np.isfinite(reading.value)):
-        return intervals.no_interval("none", "not_asked")
+        return intervals.no_interval("none", "not_requested")
     if not np.isfinite(reading.value):
         return intervals.no_interval("none", "undefined_value")
     if reading.is_conventional:
-        return intervals.no_interval("none", "agreed_value")
+        return intervals.no_interval("none", "conventional_value")
     if settings.interval == "none":
-        return intervals.no_interval("none", "not_asked")
+        return intervals.no_interval("none", "not_requested")
     if reading.kind in WITHOUT:
         return WITHOUT[reading.kind]
     row, made = _select_method(reading, level)
@@ -693,7 +693,7 @@ def _difference_interval(reading: PointEstimate, level: float, test: str) -> Int
     """That of its procedure, with what speaks against it; where the test does not apply, the usual
     one's."""
     if reading.settings.interval == "none" and not reading.settings.methods:
-        return intervals.no_interval("none", "not_asked")
+        return intervals.no_interval("none", "not_requested")
     named = test != "auto" and procedure_by_name(reading, OF_TESTS[test]) is not None
     row = MethodRule(OF_TESTS[test]) if named else _chosen_row(reading)[0]
     made = procedure(reading, test if named else "auto").interval(level)

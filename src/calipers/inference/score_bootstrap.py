@@ -130,9 +130,9 @@ class ScoreReplicates:
             return np.asarray(area.scale * drawn + area.shift)
         if definition.needs_refinement is not None:
             parts = self.refine(
-                partial(definition.opens, **measure.parameters),
+                partial(definition.needs_refinement, **measure.parameters),
                 lambda part: measure.apply(part.table),
-                at_corner=definition.at_corner,
+                at_corner=definition.is_at_corner,
             )
             return np.concatenate(list(parts))
         runs = self._runs(measure)

@@ -485,7 +485,7 @@ def independent_difference(
         sizes=lambda: (),
         error=error,
         influence=lambda: _side_by_side(first, second, sizes, places),
-        apart=lambda name: _two_sample_procedure(first, second, name),
+        procedure_by_method=lambda name: _two_sample_procedure(first, second, name),
     )
 
 

@@ -133,7 +133,7 @@ def decompose_squared_error(
     together = found.pop(BIAS_AND_NOISE)
     parts = {ERROR: found[ERROR], BIAS: together, VARIANCE: found[VARIANCE]}
     if noise is not None:
-        parts[NOISE] = ErrorComponent(noise, no_interval("none", "known"))
+        parts[NOISE] = ErrorComponent(noise, no_interval("none", "known_constant"))
     return parts
 
 

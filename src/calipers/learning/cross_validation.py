@@ -735,7 +735,7 @@ class FoldAverages:
         for system, whole in source.by_name.items():
             under = whole.with_settings(plain)
             for fold, places in enumerate(where):
-                mask = np.zeros(whole.number, np.bool_)
+                mask = np.zeros(whole.n_rows, np.bool_)
                 mask[places] = True
                 part = under.take_rows(mask)
                 for measure, name in zip(source.measures, names, strict=True):
@@ -763,7 +763,7 @@ class FoldAverages:
         # (A mean of the others would leave out the very folds where a model fails.)
         value = float(column.mean())
         if not wanted:
-            made = intervals.no_interval("none", "not_asked")
+            made = intervals.no_interval("none", "not_requested")
         elif math.isnan(value):
             made = intervals.no_interval("none", "undefined_value")
         elif other is not None:

@@ -61,7 +61,7 @@ def register_formula(name: str, **traits: Any) -> Callable[[Callable[..., float]
     traits["undefined"] = reasons | traits.get("undefined", {})
 
     def register(compute: Callable[..., float]) -> Formula:
-        put = measure(name, family="calibration", on=ScoreTable, **traits)
+        put = measure(name, family="calibration", statistic=ScoreTable, **traits)
         formula: Formula = put(_formula(compute))
         return formula
 
@@ -128,8 +128,8 @@ skill = partial(
     higher_is_better=True,
     range=(-inf, 1),
     perfect=1.0,
-    uninformed=0.0,
-    any_classes=True,
+    no_skill=0.0,
+    is_multiclass=True,
 )
 
 
@@ -184,7 +184,7 @@ def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
 
 
 @register_formula("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)),
-            together=lambda s, loss: np.zeros(len(s.scores), np.int64))  # fmt: skip
+            joint_positions=lambda s, loss: np.zeros(len(s.scores), np.int64))  # fmt: skip
 def uncertainty(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Uncertainty component of a loss: the mean loss of the best constant prediction, the
     prevalence π.
@@ -194,7 +194,7 @@ def uncertainty(x: ProbabilityLevels, loss: str = "Brier") -> float:
     return _loss(x, loss, x.prevalence)
 
 
-@error("reliability", together=_equal_width_indices, reference="Murphy 1973")
+@error("reliability", joint_positions=_equal_width_indices, reference="Murphy 1973")
 def reliability(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width") -> float:
     """Reliability by Murphy's decomposition: Σ w(p̄ − ȳ)² over bins, 0 at best.
 
@@ -206,7 +206,7 @@ def reliability(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-widt
 
 
 @register_formula("resolution", higher_is_better=True, range=(0, 0.25), interval="pivotal",
-            together=_equal_width_indices, reference="Murphy 1973")  # fmt: skip
+            joint_positions=_equal_width_indices, reference="Murphy 1973")  # fmt: skip
 def resolution(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width") -> float:
     """Resolution by Murphy's decomposition: Σ w(ȳ − π)² over bins, π the prevalence."""
     b = _bin_levels(x, bins, binning)
@@ -231,11 +231,11 @@ def bin_starts(
     return {"equal-width": x.equal_width, "equal-mass": x.equal_mass}[how](bins)
 
 
-binned_error = partial(error, any_classes=True, binned=bin_starts)
+binned_error = partial(error, is_multiclass=True, binned=bin_starts)
 
 
 @binned_error("ECE", aliases=("expected_calibration_error",), interval="mean_gap",
-       together=_equal_width_indices,
+       joint_positions=_equal_width_indices,
        reference="Naeini, Cooper and Hauskrecht 2015; sweep: Roelofs and others 2022")  # fmt: skip
 def expected_calibration_error(
     x: ProbabilityLevels, bins: int = 15, estimator: str = "equal-width"
@@ -275,7 +275,7 @@ def root_mean_squared_calibration_error(x: ProbabilityLevels, bins: int = 15) ->
 
 
 @binned_error("MCE", aliases=("maximum_calibration_error",), interval="largest_gap",
-       together=_equal_width_indices,
+       joint_positions=_equal_width_indices,
        reference="Naeini, Cooper and Hauskrecht 2015")  # fmt: skip
 def maximum_calibration_error(
     x: ProbabilityLevels, bins: int = 15, binning: str = "equal-width"
@@ -316,7 +316,7 @@ recalibrated = partial(
     higher_is_better=None,
     range=(-inf, inf),
     interval="recalibration",
-    any_classes=True,
+    is_multiclass=True,
     reference="Cox 1958; Van Calster and others 2019",
 )
 
@@ -370,7 +370,7 @@ def _spiegelhalter(x: ProbabilityLevels) -> float:
 
 
 @register_formula("Spiegelhalter-z", aliases=("spiegelhalter",), higher_is_better=None,
-            any_classes=True, range=(-inf, inf), undefined=NO_VARIANCE,
+            is_multiclass=True, range=(-inf, inf), undefined=NO_VARIANCE,
             reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_z(x: ProbabilityLevels) -> float:
     """Spiegelhalter's z: Σ(y − p)(1 − 2p)/√Σ(1 − 2p)²p(1 − p), standard normal if calibrated.
@@ -381,7 +381,7 @@ def spiegelhalter_z(x: ProbabilityLevels) -> float:
     return _spiegelhalter(x)
 
 
-@register_formula("Spiegelhalter-p", higher_is_better=None, any_classes=True, range=(0, 1),
+@register_formula("Spiegelhalter-p", higher_is_better=None, is_multiclass=True, range=(0, 1),
             undefined=NO_VARIANCE, interval="none", reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_p(x: ProbabilityLevels) -> float:
     """P-value of Spiegelhalter's test: the probability of a |z| at least as large under

@@ -36,8 +36,8 @@ def silhouettes(own: FloatArray, other: FloatArray, **_: object) -> FloatArray:
 silhouette = partial(
     measure,
     family="silhouettes",
-    on=Moments,
-    rows=silhouettes,
+    statistic=Moments,
+    row_formula=silhouettes,
     higher_is_better=True,
     perfect=1.0,
     range=(-1, 1),
@@ -73,10 +73,10 @@ def simplified_silhouette(m: Moments, to: str = "centres", exponent: int = 1) ->
     return np.asarray(m.mean)
 
 
-dispersion = partial(measure, family="dispersion", on=ClusterMoments, range=(0, inf))
+dispersion = partial(measure, family="dispersion", statistic=ClusterMoments, range=(0, inf))
 
 _NO_ROWS = {"no_rows": lambda m, _: m.total == 0}
-_SEVERAL = {"one_cluster": lambda m, _: (m.total > 0) & (m.number < 2)} | _NO_ROWS
+_SEVERAL = {"one_cluster": lambda m, _: (m.total > 0) & (m.n_clusters < 2)} | _NO_ROWS
 
 
 @dispersion(
@@ -95,7 +95,7 @@ def within_sum_squares(m: ClusterMoments) -> FloatArray:
     "Calinski-Harabasz",
     aliases=("calinski_harabasz_score", "CH", "variance-ratio"),
     higher_is_better=True,
-    undefined=_SEVERAL | {"no_spread_within": lambda m, _: (m.number > 1) & _nothing_within(m)},
+    undefined=_SEVERAL | {"no_spread_within": lambda m, _: (m.n_clusters > 1) & _nothing_within(m)},
     reference="Caliński and Harabasz (1974)",
 )
 def calinski_harabasz(m: ClusterMoments) -> FloatArray:
@@ -109,7 +109,7 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
     aliases=("davies_bouldin_score", "DB"),
     higher_is_better=False,
     perfect=0.0,
-    undefined=_SEVERAL | {"same_centre": lambda m, _: (m.number > 1) & _same_centre(m)},
+    undefined=_SEVERAL | {"same_centre": lambda m, _: (m.n_clusters > 1) & _same_centre(m)},
     reference="Davies and Bouldin (1979)",
 )
 def davies_bouldin(m: ClusterMoments) -> FloatArray:
@@ -132,7 +132,7 @@ def _same_centre(m: ClusterMoments) -> np.ndarray:
     "Dunn",
     aliases=("dunn_index",),
     family="separations",
-    on=ClusterSeparation,
+    statistic=ClusterSeparation,
     higher_is_better=True,
     range=(0, inf),
     interval="none",

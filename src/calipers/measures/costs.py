@@ -17,17 +17,17 @@ from calipers.statistics import FloatArray, Moments, NumericRows
 _cost = partial(
     measure,
     family="costs",
-    on=Moments,
+    statistic=Moments,
     higher_is_better=False,
     perfect=0.0,
     range=(0, inf),
     undefined=NO_ROWS,
-    in_units=True,
+    has_units=True,
 )
 _quantile = partial(
     _cost,
     family="cost-quantiles",
-    on=NumericRows,
+    statistic=NumericRows,
     undefined={"no_rows": lambda rows, _: rows.total == 0},
     interval="quantile",
 )
@@ -37,7 +37,7 @@ def _row_cost(truth: FloatArray, cost: FloatArray) -> FloatArray:
     return cost
 
 
-@_cost("cost-mean", aliases=("mean_cost", "average_cost"), rows=_row_cost)
+@_cost("cost-mean", aliases=("mean_cost", "average_cost"), row_formula=_row_cost)
 def mean_cost(m: Moments) -> FloatArray:
     """Mean cost per row or topic."""
     return np.asarray(m.mean)
@@ -61,7 +61,7 @@ def percentile_cost(rows: NumericRows, percentile: float = 95) -> FloatArray:
     return rows.by_error.quantile(rows.weight, percentile / 100)
 
 
-@_cost("cost-total", aliases=("total_cost",), rows=_row_cost, interval="none")
+@_cost("cost-total", aliases=("total_cost",), row_formula=_row_cost, interval="none")
 def total_cost(m: Moments) -> FloatArray:
     """Total cost: the sum over these rows, or the one number that is given for a system, such as
     the bytes of an index. Nothing is estimated, so that it has no interval."""

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-on_counts = partial(measure, family="counts", on=ConfusionMatrix)
+on_counts = partial(measure, family="counts", statistic=ConfusionMatrix)
 count = partial(on_counts, higher_is_better=None, range=(0, inf))
 rate = partial(on_counts, higher_is_better=True, range=(0, 1), perfect=1.0)
 error = partial(on_counts, higher_is_better=False, range=(0, 1), perfect=0.0)
-agreement = partial(rate, range=(-1, 1), uninformed=0.0)
+agreement = partial(rate, range=(-1, 1), no_skill=0.0)
 ratio = partial(on_counts, range=(0, inf))
 
 NO_POSITIVE = {"no_positive": lambda c, _: c.positive == 0}
@@ -78,7 +78,13 @@ def true_negatives(c: ConfusionMatrix) -> FloatArray:
     return c.tn
 
 
-@rate("accuracy", aliases=("acc", "accuracy_score"), share_of="total", any_classes=True, hits=True)
+@rate(
+    "accuracy",
+    aliases=("acc", "accuracy_score"),
+    proportion_of="total",
+    is_multiclass=True,
+    counts_hits=True,
+)
 def accuracy(c: ConfusionMatrix) -> FloatArray:
     """Accuracy, the proportion of rows that are classified correctly: (TP + TN) / (P + N).
 
@@ -92,16 +98,16 @@ def accuracy(c: ConfusionMatrix) -> FloatArray:
     "error-rate",
     aliases=("error_rate", "ERR", "zero_one_loss", "misclassification_rate", "hamming_loss"),
     shares=("ERR", "hamming_loss"),
-    share_of="total",
-    any_classes=True,
-    hits=False,
+    proportion_of="total",
+    is_multiclass=True,
+    counts_hits=False,
 )
 def error_rate(c: ConfusionMatrix) -> FloatArray:
     """Error rate, the proportion of rows that are misclassified: (FP + FN) / (P + N)."""
     return (c.total - c.correct) / c.total
 
 
-@rate("precision", aliases=("PPV", "positive_predictive_value"), share_of="predicted_positive")
+@rate("precision", aliases=("PPV", "positive_predictive_value"), proportion_of="predicted_positive")
 def precision(c: ConfusionMatrix) -> FloatArray:
     """Precision (positive predictive value), the proportion of predicted positives that are
     positive: TP / (TP + FP).
@@ -110,7 +116,9 @@ def precision(c: ConfusionMatrix) -> FloatArray:
 
 
 @rate(
-    "recall", aliases=("TPR", "true_positive_rate", "sensitivity", "hit_rate"), share_of="positive"
+    "recall",
+    aliases=("TPR", "true_positive_rate", "sensitivity", "hit_rate"),
+    proportion_of="positive",
 )
 def recall(c: ConfusionMatrix) -> FloatArray:
     """Recall (sensitivity, true positive rate), the proportion of positives that are predicted
@@ -119,7 +127,7 @@ def recall(c: ConfusionMatrix) -> FloatArray:
     return c.tp / c.positive
 
 
-@rate("specificity", aliases=("TNR", "true_negative_rate", "selectivity"), share_of="negative")
+@rate("specificity", aliases=("TNR", "true_negative_rate", "selectivity"), proportion_of="negative")
 def specificity(c: ConfusionMatrix) -> FloatArray:
     """Specificity (true negative rate), the proportion of negatives that are predicted negative:
     TN / (FP + TN).
@@ -127,7 +135,7 @@ def specificity(c: ConfusionMatrix) -> FloatArray:
     return c.tn / c.negative
 
 
-@rate("NPV", aliases=("negative_predictive_value",), share_of="predicted_negative")
+@rate("NPV", aliases=("negative_predictive_value",), proportion_of="predicted_negative")
 def negative_predictive_value(c: ConfusionMatrix) -> FloatArray:
     """Negative predictive value, the proportion of predicted negatives that are negative:
     TN / (TN + FN).
@@ -138,7 +146,7 @@ def negative_predictive_value(c: ConfusionMatrix) -> FloatArray:
 @error(
     "FPR",
     aliases=("false_positive_rate", "fall-out", "false_alarm_rate", "type_1_error"),
-    share_of="negative",
+    proportion_of="negative",
 )
 def false_positive_rate(c: ConfusionMatrix) -> FloatArray:
     """False positive rate, the proportion of negatives that are predicted positive:
@@ -147,7 +155,9 @@ def false_positive_rate(c: ConfusionMatrix) -> FloatArray:
     return c.fp / c.negative
 
 
-@error("FNR", aliases=("false_negative_rate", "miss_rate", "type_2_error"), share_of="positive")
+@error(
+    "FNR", aliases=("false_negative_rate", "miss_rate", "type_2_error"), proportion_of="positive"
+)
 def false_negative_rate(c: ConfusionMatrix) -> FloatArray:
     """False negative rate, the proportion of positives that are predicted negative:
     FN / (TP + FN).
@@ -155,7 +165,7 @@ def false_negative_rate(c: ConfusionMatrix) -> FloatArray:
     return c.fn / c.positive
 
 
-@error("FDR", aliases=("false_discovery_rate",), share_of="predicted_positive")
+@error("FDR", aliases=("false_discovery_rate",), proportion_of="predicted_positive")
 def false_discovery_rate(c: ConfusionMatrix) -> FloatArray:
     """False discovery rate, the proportion of predicted positives that are negative:
     FP / (TP + FP).
@@ -163,7 +173,7 @@ def false_discovery_rate(c: ConfusionMatrix) -> FloatArray:
     return c.fp / c.predicted_positive
 
 
-@error("FOR", aliases=("false_omission_rate",), share_of="predicted_negative")
+@error("FOR", aliases=("false_omission_rate",), proportion_of="predicted_negative")
 def false_omission_rate(c: ConfusionMatrix) -> FloatArray:
     """False omission rate, the proportion of predicted negatives that are positive:
     FN / (TN + FN).
@@ -175,7 +185,7 @@ def false_omission_rate(c: ConfusionMatrix) -> FloatArray:
     "prevalence",
     range=(0, 1),
     aliases=("generality", "total_recall", "base_rate"),
-    share_of="total",
+    proportion_of="total",
 )
 def prevalence(c: ConfusionMatrix) -> FloatArray:
     """Prevalence, the proportion of rows that are positive: P / (P + N); the generality of a
@@ -188,7 +198,7 @@ def prevalence(c: ConfusionMatrix) -> FloatArray:
     "volume",
     range=(0, 1),
     aliases=("predicted_positive_rate", "detection_prevalence"),
-    share_of="total",
+    proportion_of="total",
 )
 def volume(c: ConfusionMatrix) -> FloatArray:
     """Volume, the proportion of rows that are predicted positive: (TP + FP) / (P + N)."""
@@ -198,7 +208,7 @@ def volume(c: ConfusionMatrix) -> FloatArray:
 @ratio(
     "lift",
     higher_is_better=True,
-    uninformed=1.0,
+    no_skill=1.0,
     undefined=NO_POSITIVE | {"nothing_predicted_positive": lambda c, _: c.predicted_positive == 0},
 )
 def lift(c: ConfusionMatrix) -> FloatArray:
@@ -226,9 +236,9 @@ def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
 @rate(
     "balanced-accuracy",
     aliases=("balanced_accuracy", "balanced_accuracy_score"),
-    uninformed=0.5,
+    no_skill=0.5,
     undefined=EMPTY_CLASS | NO_OTHER_CLASS,
-    any_classes=True,
+    is_multiclass=True,
     macro_of="recall",
 )
 def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
@@ -249,9 +259,9 @@ def beyond_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
 @agreement(
     "adjusted-balanced-accuracy",
     undefined=EMPTY_CLASS | SINGLE_CLASS,
-    any_classes=True,
+    is_multiclass=True,
     macro_of="recall",
-    rescaled=beyond_chance,
+    chance_adjusted=beyond_chance,
 )
 def adjusted_balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     """Balanced accuracy b adjusted for chance: (b − 1/K) / (1 − 1/K), where K is the number of
@@ -307,7 +317,7 @@ def f_measure(
     "MCC",
     aliases=("matthews_corrcoef", "phi"),
     undefined=ONE_CLASS | ONE_PREDICTION,
-    any_classes=True,
+    is_multiclass=True,
     reference="Matthews 1975; Gorodkin 2004",
 )
 def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
@@ -343,8 +353,8 @@ def jaccard(c: ConfusionMatrix) -> FloatArray:
     undefined={
         "same_single_class": lambda c, _: (c.truth * c.prediction).sum(axis=-1) == c.total**2
     },
-    any_classes=True,
-    ordered=lambda _, parameters: parameters["weights"] is not None,
+    is_multiclass=True,
+    depends_on_class_order=lambda _, parameters: parameters["weights"] is not None,
     reference="Cohen 1960; Cohen 1968",
 )
 def cohen_kappa(c: ConfusionMatrix, weights: str | None = None) -> FloatArray:
@@ -386,7 +396,7 @@ def informedness(c: ConfusionMatrix) -> FloatArray:
     return recall(c) - false_positive_rate(c)
 
 
-@agreement("markedness", uninformed=None, undefined=ONE_PREDICTION, reference="Powers 2011")
+@agreement("markedness", no_skill=None, undefined=ONE_PREDICTION, reference="Powers 2011")
 def markedness(c: ConfusionMatrix) -> FloatArray:
     """Markedness: precision + NPV − 1."""
     return precision(c) - false_omission_rate(c)
@@ -396,7 +406,7 @@ def markedness(c: ConfusionMatrix) -> FloatArray:
     "LR+",
     aliases=("positive_likelihood_ratio",),
     higher_is_better=True,
-    uninformed=1.0,
+    no_skill=1.0,
     undefined=BOTH_CLASSES | {"no_false_positive": lambda c, _: c.fp == 0},
 )
 def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
@@ -411,7 +421,7 @@ def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
     aliases=("negative_likelihood_ratio",),
     higher_is_better=False,
     perfect=0.0,
-    uninformed=1.0,
+    no_skill=1.0,
     undefined=BOTH_CLASSES | {"no_true_negative": lambda c, _: c.tn == 0},
 )
 def negative_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
@@ -432,7 +442,7 @@ def diagnostic_odds_ratio(c: ConfusionMatrix) -> FloatArray:
     return (c.tp / c.fp) * (c.tn / c.fn)
 
 
-@rate("G-mean", aliases=("g_mean", "geometric_mean_score"), uninformed=0.0, undefined=BOTH_CLASSES)
+@rate("G-mean", aliases=("g_mean", "geometric_mean_score"), no_skill=0.0, undefined=BOTH_CLASSES)
 def g_mean(c: ConfusionMatrix) -> FloatArray:
     """Geometric mean of recall and specificity: √(recall · specificity)."""
     return np.sqrt(recall(c) * specificity(c))
@@ -441,7 +451,7 @@ def g_mean(c: ConfusionMatrix) -> FloatArray:
 @rate(
     "precision@prevalence",
     aliases=("PPV@prevalence",),
-    at="prevalence",
+    suffix_parameter="prevalence",
     undefined=BOTH_CLASSES
     | {
         "nothing_predicted_positive": lambda c, p: _predicted_positive_rate(c, p["prevalence"]) == 0
@@ -459,7 +469,7 @@ def _predicted_positive_rate(c: ConfusionMatrix, prevalence: float) -> FloatArra
 
 @rate(
     "NPV@prevalence",
-    at="prevalence",
+    suffix_parameter="prevalence",
     undefined=BOTH_CLASSES
     | {
         "nothing_predicted_negative": lambda c, p: _predicted_negative_rate(c, p["prevalence"]) == 0

@@ -483,7 +483,9 @@ def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
     d, bound = measure.definition, measure.parameters
     if d.suffix is not None and bound.get("alpha") is None:
         number = bound.pop(d.suffix)
-        name += "" if d.bare and number == d.parameters[d.suffix] else format_number(number)
+        name += (
+            "" if d.hides_default and number == d.parameters[d.suffix] else format_number(number)
+        )
     if d.infix is not None:
         name = name.replace(f"-{d.infix}-", f"-{format_number(bound.pop(d.infix))}-")
     at = bound.pop(d.suffix_parameter, None)

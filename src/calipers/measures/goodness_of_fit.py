@@ -16,7 +16,7 @@ _CONSTANT = {"constant_prediction": lambda m, _: m.constant("predicted") & (m.we
 fit = partial(
     measure,
     family="fit",
-    on=NumericMoments,
+    statistic=NumericMoments,
     higher_is_better=True,
     perfect=1.0,
     range=(-inf, 1),
@@ -83,7 +83,7 @@ def explained_variance(m: NumericMoments) -> FloatArray:
 
 @correlation(
     "Pearson",
-    on=NumericMoments,
+    statistic=NumericMoments,
     aliases=("pearsonr", "Pearson-correlation"),
     undefined=NO_ROWS | _CONSTANT_TRUTH | _CONSTANT,
 )
@@ -95,7 +95,7 @@ def pearson(m: NumericMoments) -> FloatArray:
 
 @correlation(
     "CCC",
-    on=NumericMoments,
+    statistic=NumericMoments,
     aliases=("concordance_correlation_coefficient", "concordance_corrcoef"),
     undefined=NO_ROWS
     | {

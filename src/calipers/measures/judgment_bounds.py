@@ -42,7 +42,7 @@ CELLS = 1 << 18
 @dataclass(frozen=True, eq=False)
 class ValueBounds:
     """Per topic, the smallest and the largest value of any completion; NaN where no completion
-    gives a value. ``kind`` is "exact", or "bound" where no value lies outside, but the ends may be
+    gives a value. ``kind`` is "sharp", or "outer" where no value lies outside, but the ends may be
     wider than need be."""
 
     low: FloatArray
@@ -317,7 +317,7 @@ class BoundRule:
 
     ends: Callable[[TopicBlock, Measure], Ends]
     takes: frozenset[str]
-    kind: str = "exact"
+    kind: str = "sharp"
     unless: frozenset[Any] = frozenset()
     graded: bool = False
 
@@ -644,9 +644,9 @@ _RULES = {
     "AP": BoundRule(_average_precision, _TOP | {"denominator"}),
     "gm-AP": BoundRule(_average_precision, _SET),
     "IPrec": BoundRule(_interpolated_precision_bounds, _SET | {"recall", "rule"}),
-    "11pt-avg": BoundRule(_eleven_points, _SET | {"recalls", "rule"}, "bound"),
+    "11pt-avg": BoundRule(_eleven_points, _SET | {"recalls", "rule"}, "outer"),
     "Rprec": BoundRule(_r_precision, _SET),
-    "Bpref": BoundRule(_bpref, _SET, "bound"),
-    "gm-Bpref": BoundRule(_bpref, _SET, "bound"),
+    "Bpref": BoundRule(_bpref, _SET, "outer"),
+    "gm-Bpref": BoundRule(_bpref, _SET, "outer"),
     "nDCG": BoundRule(_ndcg, _DCG | {"ideal"}, unless=frozenset({"retrieved"}), graded=True),
 }

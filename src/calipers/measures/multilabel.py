@@ -63,9 +63,9 @@ def usual_answers(truth: Sets, weight: FloatArray | None) -> float:
 @example(
     "subset-accuracy",
     aliases=("exact_match", "subset_accuracy"),
-    default=usual_set,
-    hits=True,
-    counts_absent=True,
+    constant_value=usual_set,
+    counts_hits=True,
+    counts_true_negatives=True,
 )
 def subset_accuracy(truth: Sets, predicted: Sets) -> FloatArray:
     """Subset accuracy (exact match ratio), the proportion of rows whose set of labels is
@@ -80,8 +80,8 @@ def subset_accuracy(truth: Sets, predicted: Sets) -> FloatArray:
     higher_is_better=False,
     perfect=0.0,
     aliases=("hamming_loss",),
-    default=usual_answers,
-    counts_absent=True,
+    constant_value=usual_answers,
+    counts_true_negatives=True,
 )
 def hamming_loss(truth: Sets, predicted: Sets) -> FloatArray:
     """Hamming loss, the mean proportion of labels that are predicted wrongly: mean of |Y Δ Z| /

@@ -319,7 +319,7 @@ def _interpretations(
         if not equals and find_candidates(f"{name}@{at}", families):  # the number is left out
             name = f"{name}@{at}"
         else:
-            name, written = f"{name}@{joint}" if equals else name, {"at": number}
+            name, written = f"{name}@{joint}" if equals else name, {"suffix_parameter": number}
     readings = [(d, written) for d in find_candidates(name, families)]
     readings += _match_trailing_number(name, families, written)
     readings += _match_infix(name, families, written)
@@ -426,7 +426,7 @@ def _match_trailing_number(
     found = find_candidates(match["name"], families)
     if match["joint"]:
         return [
-            (d, {**written, "at": match["number"]})
+            (d, {**written, "suffix_parameter": match["number"]})
             for d in found
             if d.suffix_parameter in d.parameters
         ]

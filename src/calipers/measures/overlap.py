@@ -21,7 +21,7 @@ from functools import partial
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
-from calipers.measures.registry import is_external
+from calipers.measures.registry import external_definition
 from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.overlap import SharedRankings
 
@@ -86,9 +86,9 @@ def overlap_at(r: SharedRankings, cutoff: int) -> FloatArray:
 
 
 _defined = partial(
-    is_external,
+    external_definition,
     family="overlap",
-    on=SharedRankings,
+    statistic=SharedRankings,
     higher_is_better=None,
     range=(0, 1),
     undefined={"empty_ranking": lambda r, _: r.shorter == 0},

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 against_truth = partial(
     measure,
     family="partitions",
-    on=ContingencyTable,
+    statistic=ContingencyTable,
     higher_is_better=True,
     perfect=1.0,
     range=(0, 1),
@@ -49,7 +49,7 @@ MEANS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "ARI",
     aliases=("adjusted_rand_score", "adjusted-Rand"),
     range=(-0.5, 1),
-    uninformed=0.0,
+    no_skill=0.0,
     undefined=_NO_PAIRS,
     reference="Hubert and Arabie (1985)",
 )
@@ -104,7 +104,7 @@ def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
     aliases=("mutual_info_score", "mutual-information"),
     range=(0, inf),
     perfect=None,
-    uninformed=0.0,
+    no_skill=0.0,
     interval="information",
     undefined=_NO_ROWS,
     reference="Shannon (1948)",
@@ -118,7 +118,7 @@ def mutual_information(t: ContingencyTable) -> FloatArray:
 @against_truth(
     "NMI",
     aliases=("normalized_mutual_info_score",),
-    uninformed=0.0,
+    no_skill=0.0,
     interval="information",
     undefined=_NO_ROWS,
     reference="Strehl and Ghosh (2002)",
@@ -135,7 +135,7 @@ def normalised_information(t: ContingencyTable, average: str = "arithmetic") -> 
     "AMI",
     aliases=("adjusted_mutual_info_score",),
     range=(-inf, 1),
-    uninformed=0.0,
+    no_skill=0.0,
     interval="information",
     undefined=_NO_ROWS | {"all_by_chance": lambda t, p: _all_by_chance(t, p["average"])},
     reference="Vinh, Epps and Bailey (2010)",
@@ -168,7 +168,7 @@ def _all_by_chance(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
 @against_truth(
     "homogeneity",
     aliases=("homogeneity_score",),
-    uninformed=0.0,
+    no_skill=0.0,
     interval="information",
     undefined=_NO_ROWS,
     reference="Rosenberg and Hirschberg (2007)",
@@ -184,7 +184,7 @@ def homogeneity(t: ContingencyTable) -> FloatArray:
 @against_truth(
     "completeness",
     aliases=("completeness_score",),
-    uninformed=1.0,
+    no_skill=1.0,
     interval="information",
     undefined=_NO_ROWS,
     reference="Rosenberg and Hirschberg (2007)",

@@ -14,7 +14,7 @@ from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.name_parsing import parse
-from calipers.measures.registry import is_external
+from calipers.measures.registry import external_definition
 from calipers.measures.scores import ROUNDING
 from calipers.statistics import FloatArray
 from calipers.statistics.precision_recall import PrecisionRecallPoints
@@ -34,9 +34,9 @@ def _is_truncated(points: PrecisionRecallPoints, parameters: Mapping[str, Any]) 
 
 _NOT_REACHED = {"recall_not_reached": _is_truncated}
 _defined = partial(
-    is_external,
+    external_definition,
     family=FAMILY,
-    on=PrecisionRecallPoints,
+    statistic=PrecisionRecallPoints,
     higher_is_better=True,
     range=(0, 1),
     perfect=1.0,
@@ -109,7 +109,7 @@ MEASURES: Mapping[str, Definition] = {
         _defined(
             name="interpolated-precision@recall",
             formula=interpolated_precision,
-            at="recall",
+            suffix_parameter="recall",
             undefined=_NOT_REACHED,
         ),
         _defined(name="PR-11pt", formula=eleven_point_precision, undefined=_NOT_REACHED),
@@ -123,13 +123,13 @@ MEASURES: Mapping[str, Definition] = {
         _defined(
             name="precision@recall",
             formula=precision_at_recall,
-            at="recall",
+            suffix_parameter="recall",
             undefined=_NOT_REACHED,
         ),
         _defined(
             name="recall@precision",
             formula=recall_at_precision,
-            at="precision",
+            suffix_parameter="precision",
             undefined={
                 "precision_not_reached": lambda p, given: (
                     not _precision_mask(p, given["precision"]).any()

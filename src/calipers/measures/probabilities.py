@@ -17,7 +17,7 @@ from calipers.measures.registration import measure
 from calipers.statistics import ClassScoreRows, FloatArray, Moments
 
 loss = partial(
-    measure, family="probabilities", on=Moments, higher_is_better=False, any_classes=True
+    measure, family="probabilities", statistic=Moments, higher_is_better=False, is_multiclass=True
 )
 
 NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
@@ -115,8 +115,8 @@ def constant_loss(shares: FloatArray, loss: str) -> FloatArray:
     range=(0, inf),
     perfect=0.0,
     undefined=NO_ROWS | INFINITE,
-    rows=log_losses,
-    constant=base_rate,
+    row_formula=log_losses,
+    constant_prediction=base_rate,
 )
 def log_loss(m: Moments, delta: float = 0.0) -> FloatArray:
     """Log loss (cross-entropy): mean of −ln p(true class), in nats, without clipping.
@@ -137,8 +137,8 @@ def log_loss(m: Moments, delta: float = 0.0) -> FloatArray:
     range_of_two=(0, 1),
     perfect=0.0,
     undefined=NO_ROWS,
-    rows=squared_errors,
-    constant=base_rate,
+    row_formula=squared_errors,
+    constant_prediction=base_rate,
     reference="Brier 1950",
 )
 def brier(m: Moments) -> FloatArray:
@@ -156,8 +156,8 @@ def brier(m: Moments) -> FloatArray:
     range=(0, inf),
     perfect=0.0,
     undefined=NO_ROWS | INFINITE,
-    rows=binary_cross_entropies,
-    constant=base_rate,
+    row_formula=binary_cross_entropies,
+    constant_prediction=base_rate,
     interval="total",
 )
 def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
@@ -175,8 +175,8 @@ def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
     range=(1, inf),
     perfect=1.0,
     undefined=NO_ROWS | {"zero_probability": lambda m, _: ~(np.asarray(m.mean) < _LARGEST_POWER)},
-    rows=log_losses,
-    constant=base_rate,
+    row_formula=log_losses,
+    constant_prediction=base_rate,
     interval="exponential",
 )
 def perplexity(m: Moments, delta: float = 0.0) -> FloatArray:

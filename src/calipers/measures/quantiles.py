@@ -17,11 +17,11 @@ _score = partial(loss, family="quantiles")
 _share = partial(
     measure,
     family="quantiles",
-    on=Moments,
+    statistic=Moments,
     higher_is_better=None,
     range=(0, 1),
     undefined=NO_ROWS,
-    hits=True,
+    counts_hits=True,
 )
 
 
@@ -57,7 +57,9 @@ def _rows_below_quantile(truth: FloatArray, said: QuantileRows, level: float) ->
 
 
 @_score(
-    "mean-pinball", aliases=("mean_quantile_loss", "average_pinball_loss"), rows=mean_over_levels
+    "mean-pinball",
+    aliases=("mean_quantile_loss", "average_pinball_loss"),
+    row_formula=mean_over_levels,
 )
 def mean_pinball(m: Moments) -> FloatArray:
     """Mean pinball loss: the mean over all levels α of the pinball loss, α·(y − q) above the
@@ -69,7 +71,7 @@ def mean_pinball(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_score("WIS", aliases=("weighted_interval_score",), rows=_quantile_crps)
+@_score("WIS", aliases=("weighted_interval_score",), row_formula=_quantile_crps)
 def weighted_interval_score(m: Moments) -> FloatArray:
     """Weighted interval score: twice the mean pinball loss of all levels.
 
@@ -81,9 +83,9 @@ def weighted_interval_score(m: Moments) -> FloatArray:
 
 @_score(
     "interval-score",
-    at="coverage",
+    suffix_parameter="coverage",
     aliases=("Winkler", "winkler_score", "mean_winkler_interval_score", "regression_mwi_score"),
-    rows=_winkler,
+    row_formula=_winkler,
 )
 def interval_score(m: Moments, coverage: float) -> FloatArray:
     """Interval score, also Winkler's: the mean over rows of the width of the central interval and
@@ -95,9 +97,9 @@ def interval_score(m: Moments, coverage: float) -> FloatArray:
 
 @_share(
     "interval-coverage",
-    at="coverage",
+    suffix_parameter="coverage",
     aliases=("PICP", "prediction_interval_coverage", "regression_coverage_score"),
-    rows=covered_rows,
+    row_formula=covered_rows,
 )
 def interval_coverage(m: Moments, coverage: float) -> FloatArray:
     """Coverage: the proportion of rows whose truth lies within the central interval, endpoints
@@ -110,11 +112,11 @@ def interval_coverage(m: Moments, coverage: float) -> FloatArray:
 
 @_share(
     "mean-width",
-    at="coverage",
+    suffix_parameter="coverage",
     range=(-inf, inf),
-    hits=None,
+    counts_hits=None,
     aliases=("MPIW", "mean_interval_width", "regression_mean_width_score"),
-    rows=_width,
+    row_formula=_width,
 )
 def mean_width(m: Moments, coverage: float) -> FloatArray:
     """Mean width of the central interval: upper less lower end.
@@ -126,9 +128,9 @@ def mean_width(m: Moments, coverage: float) -> FloatArray:
 
 @_share(
     "quantile-coverage",
-    at="level",
+    suffix_parameter="level",
     aliases=("quantile_calibration", "share_below_quantile"),
-    rows=_rows_below_quantile,
+    row_formula=_rows_below_quantile,
 )
 def quantile_coverage(m: Moments, level: float) -> FloatArray:
     """Quantile coverage, the proportion of rows whose truth is at or below the predicted

@@ -32,7 +32,7 @@ _ONE_TRUTH = {"constant_truth": _constant_condition("truth")}
 @correlation(
     "Spearman",
     family="order",
-    on=NumericRows,
+    statistic=NumericRows,
     aliases=("spearmanr", "Spearman-correlation"),
     undefined=_EMPTY | _ONE_TRUTH | {"constant_prediction": _constant_condition("predicted")},
 )
@@ -50,14 +50,14 @@ def spearman(rows: NumericRows) -> FloatArray:
 @measure(
     "MedAE",
     family="order",
-    on=NumericRows,
+    statistic=NumericRows,
     aliases=("median_absolute_error",),
     higher_is_better=False,
     perfect=0.0,
     range=(0, inf),
     undefined=_EMPTY,
     interval="median",
-    in_units=True,
+    has_units=True,
 )
 def median_absolute_error(rows: NumericRows) -> FloatArray:
     """Median absolute error: the median of |residual|; the mean of the two middle ones of an even
@@ -68,14 +68,14 @@ def median_absolute_error(rows: NumericRows) -> FloatArray:
 @measure(
     "max-error",
     family="order",
-    on=NumericRows,
+    statistic=NumericRows,
     aliases=("max_error", "maximum_error"),
     higher_is_better=False,
     perfect=0.0,
     range=(0, inf),
     undefined=_EMPTY,
     interval="none",
-    in_units=True,
+    has_units=True,
 )
 def largest_error(rows: NumericRows) -> FloatArray:
     """Maximum error: the largest |residual|. Its sampling distribution cannot be estimated from
@@ -85,7 +85,7 @@ def largest_error(rows: NumericRows) -> FloatArray:
     return np.asarray(np.where(rows.weight > 0, apart, 0.0).max(axis=-1, initial=0.0))
 
 
-_skill = partial(fit, family="order", on=NumericRows)
+_skill = partial(fit, family="order", statistic=NumericRows)
 
 
 def _skill_score(loss: FloatArray, of_constant: FloatArray) -> FloatArray:

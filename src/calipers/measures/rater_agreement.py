@@ -22,14 +22,20 @@ if TYPE_CHECKING:
 
     from calipers.measures.definition import Measure
 
-of_raters = partial(measure, family="agreement", on=Ratings, higher_is_better=True, perfect=1.0)
+of_raters = partial(
+    measure, family="agreement", statistic=Ratings, higher_is_better=True, perfect=1.0
+)
 
-_NO_ITEM = {"no_shared_item": lambda r, _: len(r.shared) == 0}
-_ONE_CATEGORY = {"one_category": lambda r, _: np.count_nonzero(r.shared.of_category) == 1}
+_NO_ITEM = {"no_shared_item": lambda r, _: len(r.shared_items) == 0}
+_ONE_CATEGORY = {
+    "one_category": lambda r, _: np.count_nonzero(r.shared_items.category_weights) == 1
+}
 _NO_NUMBERS = {
     "no_distances": lambda r, own: own["scale"] == "interval" and bool(np.isnan(r.values).any())
 }
-_UNEQUAL = {"unequal_ratings": lambda r, _: len(r.shared) > 0 and np.ptp(r.shared.times) > 0}
+_UNEQUAL = {
+    "unequal_ratings": lambda r, _: len(r.shared_items) > 0 and np.ptp(r.shared_items.times) > 0
+}
 
 
 def _centered_categories(own: Ratings, scale: str) -> FloatArray | None:
@@ -106,7 +112,7 @@ def _item_derivatives(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
     aliases=("krippendorff_alpha", "krippendorffs_alpha"),
     range=(-1, 1),
     undefined=_NO_ITEM | _ONE_CATEGORY | _NO_NUMBERS,
-    ordered=lambda _, parameters: parameters["scale"] == "ordinal",
+    depends_on_class_order=lambda _, parameters: parameters["scale"] == "ordinal",
     reference="Krippendorff 2011",
 )
 def krippendorff(r: Ratings, scale: str = "nominal") -> FloatArray:
@@ -172,7 +178,7 @@ def _gwet_chance(share: FloatArray) -> tuple[Any, FloatArray]:
     range=(-math.inf, 1),
     undefined=_NO_ITEM
     | _UNEQUAL
-    | {"one_category": lambda r, _: np.count_nonzero(r.of_category) == 1},
+    | {"one_category": lambda r, _: np.count_nonzero(r.category_weights) == 1},
     reference="Fleiss 1971; Gwet 2014",
 )
 def fleiss(r: Ratings) -> FloatArray:

@@ -79,7 +79,7 @@ def mean_of_rows(name: str, **traits: Any) -> Callable[[F], F]:
             return np.asarray(m.mean)
 
         del mean.__wrapped__  # its parameters are its own
-        measure(name, on=Moments, rows=rows, **traits)(mean)
+        measure(name, statistic=Moments, row_formula=rows, **traits)(mean)
         return rows
 
     return register

@@ -74,7 +74,7 @@ def load(families: Iterable[str]) -> None:
         importlib.import_module(home)
 
 
-def is_external(name: str, **traits: Any) -> Definition:
+def external_definition(name: str, **traits: Any) -> Definition:
     """A definition that is not in the catalogue; what is pickled finds it all the same."""
     definition = REGISTRY[traits["family"], name] = Definition(name=name, **traits)
     return definition

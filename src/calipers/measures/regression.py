@@ -16,12 +16,12 @@ NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 loss = partial(
     measure,
     family="regression",
-    on=Moments,
+    statistic=Moments,
     higher_is_better=False,
     perfect=0.0,
     range=(0, inf),
     undefined=NO_ROWS,
-    in_units=True,
+    has_units=True,
 )
 
 
@@ -123,8 +123,8 @@ SQUARES = (squared_error, _squared_log_error)
 @loss(
     "RMSE",
     aliases=("root_mean_squared_error",),
-    rows=squared_error,
-    constant=weighted_mean,
+    row_formula=squared_error,
+    constant_prediction=weighted_mean,
     interval="root_mean",
 )
 def root_mean_squared_error(m: Moments) -> FloatArray:
@@ -137,8 +137,8 @@ def root_mean_squared_error(m: Moments) -> FloatArray:
 @loss(
     "MSE",
     aliases=("mean_squared_error", "squared_error"),
-    rows=squared_error,
-    constant=weighted_mean,
+    row_formula=squared_error,
+    constant_prediction=weighted_mean,
 )
 def mean_squared_error(m: Moments) -> FloatArray:
     """Mean squared error: mean of residual².
@@ -150,8 +150,8 @@ def mean_squared_error(m: Moments) -> FloatArray:
 @loss(
     "MAE",
     aliases=("mean_absolute_error", "mean_average_error"),
-    rows=_absolute_error,
-    constant=weighted_quantile,
+    row_formula=_absolute_error,
+    constant_prediction=weighted_quantile,
 )
 def mean_absolute_error(m: Moments) -> FloatArray:
     """Mean absolute error: mean of |residual|."""
@@ -161,9 +161,9 @@ def mean_absolute_error(m: Moments) -> FloatArray:
 @loss(
     "MASE",
     aliases=("mean_absolute_scaled_error",),
-    rows=_scaled_error,
-    constant=_truth_median,
-    in_units=False,
+    row_formula=_scaled_error,
+    constant_prediction=_truth_median,
+    has_units=False,
     reference="Hyndman and Koehler 2006",
 )
 def mean_absolute_scaled_error(m: Moments, naive_mae: float) -> FloatArray:
@@ -181,13 +181,13 @@ def mean_absolute_scaled_error(m: Moments, naive_mae: float) -> FloatArray:
     "mean-error",
     aliases=("mean_bias_error", "MBE"),
     family="regression",
-    on=Moments,
-    rows=lambda truth, predicted: predicted - truth,
+    statistic=Moments,
+    row_formula=lambda truth, predicted: predicted - truth,
     higher_is_better=None,
     perfect=0.0,
     range=(-inf, inf),
     undefined=NO_ROWS,
-    in_units=True,
+    has_units=True,
 )
 def mean_error(m: Moments) -> FloatArray:
     """Mean error: the mean residual, above 0 where predictions are too high."""
@@ -197,10 +197,10 @@ def mean_error(m: Moments) -> FloatArray:
 @loss(
     "MAPE",
     aliases=("mean_absolute_percentage_error",),
-    rows=_percentage_error,
-    constant=_median_of_shares,
+    row_formula=_percentage_error,
+    constant_prediction=_median_of_shares,
     undefined=_not_finite("zero_truth"),
-    in_units=False,
+    has_units=False,
 )
 def mean_absolute_percentage_error(m: Moments) -> FloatArray:
     """Mean absolute percentage error: mean of |residual|/|truth|, as a proportion (0.1 is 10%)."""
@@ -210,9 +210,9 @@ def mean_absolute_percentage_error(m: Moments) -> FloatArray:
 @loss(
     "sMAPE",
     aliases=("symmetric_mean_absolute_percentage_error",),
-    rows=_symmetric_percentage_error,
+    row_formula=_symmetric_percentage_error,
     range=(0, 2),
-    in_units=False,
+    has_units=False,
     interval="far_end",
 )
 def symmetric_percentage_error(m: Moments) -> FloatArray:
@@ -224,10 +224,10 @@ def symmetric_percentage_error(m: Moments) -> FloatArray:
 @loss(
     "MSLE",
     aliases=("mean_squared_log_error", "mean_squared_logarithmic_error"),
-    rows=_squared_log_error,
-    constant=_mean_of_logarithms,
+    row_formula=_squared_log_error,
+    constant_prediction=_mean_of_logarithms,
     undefined=_not_finite("minus_one_or_less"),
-    in_units=False,
+    has_units=False,
 )
 def mean_squared_log_error(m: Moments) -> FloatArray:
     """Mean squared logarithmic error: mean of (log(1 + prediction) − log(1 + truth))²."""
@@ -237,10 +237,10 @@ def mean_squared_log_error(m: Moments) -> FloatArray:
 @loss(
     "RMSLE",
     aliases=("root_mean_squared_log_error",),
-    rows=_squared_log_error,
-    constant=_mean_of_logarithms,
+    row_formula=_squared_log_error,
+    constant_prediction=_mean_of_logarithms,
     undefined=_not_finite("minus_one_or_less"),
-    in_units=False,
+    has_units=False,
     interval="root_mean",
 )
 def root_mean_squared_log_error(m: Moments) -> FloatArray:
@@ -251,8 +251,8 @@ def root_mean_squared_log_error(m: Moments) -> FloatArray:
 @loss(
     "pinball",
     aliases=("mean_pinball_loss", "quantile_loss"),
-    rows=pinball,
-    constant=weighted_quantile,
+    row_formula=pinball,
+    constant_prediction=weighted_quantile,
 )
 def pinball_loss(m: Moments, alpha: float = 0.5) -> FloatArray:
     """Pinball loss of predictions of the α-quantile: mean of α·(truth − prediction) where the truth
@@ -262,11 +262,13 @@ def pinball_loss(m: Moments, alpha: float = 0.5) -> FloatArray:
     return np.asarray(m.mean)
 
 
-_of_deviance = partial(loss, constant=weighted_mean, undefined=_not_finite("outside_of_domain"))
+_of_deviance = partial(
+    loss, constant_prediction=weighted_mean, undefined=_not_finite("outside_of_domain")
+)
 
 
 @_of_deviance(
-    "Poisson-deviance", aliases=("mean_poisson_deviance",), rows=partial(deviance, power=1)
+    "Poisson-deviance", aliases=("mean_poisson_deviance",), row_formula=partial(deviance, power=1)
 )
 def poisson_deviance(m: Moments) -> FloatArray:
     """Mean Poisson deviance: mean of 2(y·log(y/p) − y + p), for truth y of 0 or more and prediction
@@ -277,15 +279,15 @@ def poisson_deviance(m: Moments) -> FloatArray:
 @_of_deviance(
     "gamma-deviance",
     aliases=("mean_gamma_deviance",),
-    rows=partial(deviance, power=2),
-    in_units=False,
+    row_formula=partial(deviance, power=2),
+    has_units=False,
 )
 def gamma_deviance(m: Moments) -> FloatArray:
     """Mean gamma deviance: mean of 2(log(p/y) + y/p − 1), for truth y and predictions p above 0."""
     return np.asarray(m.mean)
 
 
-@_of_deviance("Tweedie-deviance", aliases=("mean_tweedie_deviance",), rows=deviance)
+@_of_deviance("Tweedie-deviance", aliases=("mean_tweedie_deviance",), row_formula=deviance)
 def tweedie_deviance(m: Moments, power: float) -> FloatArray:
     """Mean Tweedie deviance, whose variance goes with the mean to the power: 1 is Poisson's, 2 the
     gamma distribution's, 3 the inverse Gaussian's.

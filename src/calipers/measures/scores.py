@@ -27,14 +27,14 @@ NO_POSITIVE = {"no_positive": lambda s, _: s.total_positive == 0}
 BOTH_CLASSES = NO_POSITIVE | {"no_negative": lambda s, _: s.total_negative == 0}
 
 area = partial(
-    measure, family="scores", on=ScoreTable, higher_is_better=True, range=(0, 1), perfect=1.0
+    measure, family="scores", statistic=ScoreTable, higher_is_better=True, range=(0, 1), perfect=1.0
 )
 
 
 @area(
     "AUC",
     aliases=("ROC-AUC", "roc_auc", "roc_auc_score", "AUROC", "c-statistic"),
-    uninformed=0.5,
+    no_skill=0.5,
     undefined=BOTH_CLASSES,
     interval="auc",
     area=AreaTransform("AUC"),
@@ -134,10 +134,10 @@ def davis_goadrich_area(s: ScoreTable) -> FloatArray:
 @area(
     "PRG-AUC",
     range=(-inf, 1),
-    uninformed=0.0,
+    no_skill=0.0,
     aliases=("AUPRG", "auprg"),
-    smooth=True,
-    part=lambda p: 1.0,
+    is_smooth=True,
+    area_fraction=lambda p: 1.0,
     undefined=BOTH_CLASSES,
     reference="Flach and Kull 2015",
 )
@@ -165,7 +165,7 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
 @area(
     "Gini",
     range=(-1, 1),
-    uninformed=0.0,
+    no_skill=0.0,
     aliases=("gini_coefficient", "somers_d", "accuracy_ratio"),
     undefined=BOTH_CLASSES,
     interval="gini",
@@ -179,10 +179,10 @@ def gini(s: ScoreTable) -> FloatArray:
 @area(
     "pAUC",
     range=(-inf, 1),
-    uninformed=0.5,
+    no_skill=0.5,
     aliases=("partial_auc", "partial-AUC"),
-    smooth=True,
-    part=lambda p: p["max_fpr"] - p["min_fpr"],
+    is_smooth=True,
+    area_fraction=lambda p: p["max_fpr"] - p["min_fpr"],
     undefined=BOTH_CLASSES
     | {
         "empty_fpr_range": lambda s, p: np.full(
@@ -223,9 +223,9 @@ ROUNDING = 1e-12
     "EER",
     higher_is_better=False,
     perfect=0.0,
-    uninformed=0.5,
+    no_skill=0.5,
     aliases=("equal_error_rate",),
-    opens=lambda s: _preceding_block(s, _past_equality(s)),
+    needs_refinement=lambda s: _preceding_block(s, _past_equality(s)),
     undefined=BOTH_CLASSES,
 )
 def equal_error_rate(s: ScoreTable) -> FloatArray:
@@ -283,13 +283,13 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
     """The traits of the largest value of all thresholds of a measure of counts that grows with TP
     and falls with FP, and whose level lines are straight."""
     return {
-        "place": lambda s, **given: first_argmax(formula(s.confusion(), **given)),
-        "opens": lambda s, **given: candidate_blocks(
+        "threshold_index": lambda s, **given: first_argmax(formula(s.confusion(), **given)),
+        "needs_refinement": lambda s, **given: candidate_blocks(
             formula(s.confusion(), **given), formula(s.corners(), **given)
         ),
-        "at_corner": True,
+        "is_at_corner": True,
         # The derivative is that at the best threshold.
-        "smooth": True,
+        "is_smooth": True,
     }
 
 
@@ -347,9 +347,9 @@ def _opened_at_fpr(s: ScoreTable, fpr: float) -> Blocks:
 @area(
     "precision@recall",
     aliases=("PPV@recall", "precision@sensitivity", "precision@TPR"),
-    at="recall",
-    place=_nonempty_recall_index,
-    opens=lambda s, **given: _preceding_block(s, _nonempty_recall_index(s, **given)),
+    suffix_parameter="recall",
+    threshold_index=_nonempty_recall_index,
+    needs_refinement=lambda s, **given: _preceding_block(s, _nonempty_recall_index(s, **given)),
     undefined=NO_POSITIVE,
 )
 def precision_at_recall(s: ScoreTable, recall: float) -> FloatArray:
@@ -362,7 +362,7 @@ def precision_at_recall(s: ScoreTable, recall: float) -> FloatArray:
 @area(
     "interpolated-precision@recall",
     aliases=("interpolated_precision@recall", "max-precision@recall"),
-    at="recall",
+    suffix_parameter="recall",
     undefined=NO_POSITIVE,
 )
 def interpolated_precision_at_recall(s: ScoreTable, recall: float) -> FloatArray:
@@ -399,9 +399,9 @@ def break_even_precision(s: ScoreTable) -> FloatArray:
 @area(
     "precision@volume",
     aliases=("PPV@volume",),
-    at="volume",
-    place=_volume_index,
-    opens=lambda s, **given: _preceding_block(s, _volume_index(s, **given)),
+    suffix_parameter="volume",
+    threshold_index=_volume_index,
+    needs_refinement=lambda s, **given: _preceding_block(s, _volume_index(s, **given)),
     perfect=None,
     undefined=NO_ROWS,
 )
@@ -415,9 +415,9 @@ def precision_at_volume(s: ScoreTable, volume: float) -> FloatArray:
 @area(
     "recall@precision",
     aliases=("sensitivity@precision", "TPR@precision", "recall@PPV"),
-    at="precision",
-    place=_precision_index,
-    opens=_opened_at_precision,
+    suffix_parameter="precision",
+    threshold_index=_precision_index,
+    needs_refinement=_opened_at_precision,
     undefined=NO_POSITIVE
     | {"precision_not_reached": lambda s, p: _precision_index(s, p["precision"]) < 0},
 )
@@ -430,9 +430,9 @@ def recall_at_precision(s: ScoreTable, precision: float) -> FloatArray:
 @area(
     "recall@FPR",
     aliases=("sensitivity@FPR", "TPR@FPR"),
-    at="fpr",
-    place=_fpr_index,
-    opens=_opened_at_fpr,
+    suffix_parameter="fpr",
+    threshold_index=_fpr_index,
+    needs_refinement=_opened_at_fpr,
     undefined=BOTH_CLASSES,
 )
 def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
@@ -444,9 +444,9 @@ def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
 @area(
     "FPR@recall",
     aliases=("FPR@sensitivity", "FPR@TPR"),
-    at="recall",
-    place=_recall_index,
-    opens=lambda s, **given: _preceding_block(s, _recall_index(s, **given)),
+    suffix_parameter="recall",
+    threshold_index=_recall_index,
+    needs_refinement=lambda s, **given: _preceding_block(s, _recall_index(s, **given)),
     higher_is_better=False,
     perfect=0.0,
     undefined=BOTH_CLASSES,
@@ -460,7 +460,7 @@ def fpr_at_recall(s: ScoreTable, recall: float) -> FloatArray:
 @area(
     "KS",
     aliases=("kolmogorov_smirnov", "ks_statistic"),
-    uninformed=0.0,
+    no_skill=0.0,
     **_maximum_traits(informedness),
     undefined=BOTH_CLASSES,
 )

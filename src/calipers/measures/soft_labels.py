@@ -11,7 +11,7 @@ from calipers.measures.probabilities import INFINITE, NO_ROWS, cross_entropy
 from calipers.measures.registration import mean_of_rows
 from calipers.statistics import FloatArray
 
-soft = partial(mean_of_rows, family="soft", higher_is_better=False, any_classes=True)
+soft = partial(mean_of_rows, family="soft", higher_is_better=False, is_multiclass=True)
 
 
 def _mean_distribution(truth: FloatArray, weight: FloatArray | None) -> FloatArray:
@@ -36,7 +36,7 @@ def _distance_of_constant(truth: FloatArray, weight: FloatArray | None) -> float
     aliases=("soft_cross_entropy",),
     range=(0, inf),
     undefined=NO_ROWS | INFINITE,
-    default=lambda truth, w: float(cross_entropy(*[_mean_distribution(truth, w)] * 2)),
+    constant_value=lambda truth, w: float(cross_entropy(*[_mean_distribution(truth, w)] * 2)),
 )
 def cross_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
     """Cross-entropy of the true distribution p and the predicted q: the mean of H(p, q) =
@@ -58,7 +58,7 @@ def _clip(probability: FloatArray, delta: float) -> FloatArray:
     range=(0, inf),
     perfect=0.0,
     undefined=NO_ROWS | INFINITE,
-    default=_excess_of_constant,
+    constant_value=_excess_of_constant,
 )
 def excess_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
     """Divergence of the predicted distribution q from the true p (Kullback and Leibler's): the mean
@@ -85,7 +85,7 @@ def entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
     range=(0, 2),
     perfect=0.0,
     undefined=NO_ROWS,
-    default=_distance_of_constant,
+    constant_value=_distance_of_constant,
 )
 def squared_distances(truth: FloatArray, probability: FloatArray) -> FloatArray:
     """Brier score against true distributions: the mean of Σ (qₖ − pₖ)², over all classes also where

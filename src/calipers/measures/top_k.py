@@ -32,14 +32,14 @@ def credit_from_counts(
 @measure(
     "top-k-accuracy",
     family="ranks",
-    on=ClassRanks,
+    statistic=ClassRanks,
     higher_is_better=True,
     range=(0, 1),
     aliases=("top_k_accuracy", "top_k_accuracy_score"),
     perfect=1.0,
-    rows=credit_from_counts,
-    at="k",
-    any_classes=True,
+    row_formula=credit_from_counts,
+    suffix_parameter="k",
+    is_multiclass=True,
     infix="k",
     undefined={"no_rows": lambda r, _: r.total == 0},
 )

@@ -37,7 +37,7 @@ REASONS = {
     "collection_too_small": "run and judgments hold more documents than the collection is said to",
     "nothing_retrieved": "nothing was retrieved",
     "everything_retrieved": "every document of the collection was retrieved",
-    "nothing_found": "nothing that was retrieved is relevant, or gains anything",
+    "no_relevant_retrieved": "nothing that was retrieved is relevant, or gains anything",
     "recall_not_reached": "the ranking ends before that recall is reached",
     "fewer_than_relevant": "fewer documents were retrieved than are relevant",
     "nothing_retrieved_or_relevant": "nothing was retrieved, and nothing is relevant",

@@ -125,6 +125,6 @@ def _units(units: PerUnit | None, names: Mapping[str, str]) -> PerUnit | None:
             system: {names.get(name, name): column for name, column in of.items()}
             for system, of in getattr(units, part).items()
         }
-        for part in ("values", "possible", "undefined")
+        for part in ("values", "bounds", "undefined")
     }
     return replace(units, **parts)

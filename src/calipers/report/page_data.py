@@ -208,7 +208,7 @@ def _margin_data(rows: Sequence[Difference]) -> list[Any]:
         stated[0],
         *(
             [_scale_to_int(getattr(d, p), _OF_P) for d in rows]
-            for p in ("p_not_inferior", "p_equivalent")
+            for p in ("p_noninferiority", "p_equivalence")
         ),
     ]
 

@@ -80,7 +80,7 @@ def columns(plan: Plan) -> list[Column]:
         "n": plan.unit,
         "half_width": f"{numbers.format_percent(plan.level)} half-width",
         "power": "power",
-        "detectable": f"MDD ({numbers.format_percent(plan.targets.get('power', 0.8))} power)",
+        "min_detectable": f"MDD ({numbers.format_percent(plan.targets.get('power', 0.8))} power)",
     }
     shown = [n for n in names if any(not math.isnan(getattr(r, n)) for r in plan.table)]
     return [

@@ -117,7 +117,7 @@ def judgment_bounds_text(e: Estimate, digits: numbers.Rounding) -> str:
     if e.unit == "rows":
         return ""
     interval = digits.interval(e.lower_bound, e.upper_bound)
-    return f"within {interval}" if interval and e.bounds_kind != "exact" else interval
+    return f"within {interval}" if interval and e.bounds_kind != "sharp" else interval
 
 
 def tolerance_text(e: Estimate) -> str:

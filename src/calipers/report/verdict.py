@@ -368,7 +368,7 @@ REMEDIES = {"zero_probability": ("delta", "{measure} clips probabilities")}
 def undefined_reasons(result: Estimate | Difference) -> list[str]:
     """Return why units or the value are missing, of how many, and what to use instead:
     ``zero_probability: 7 of 2,547 rows``, ``log-loss(delta=1e-15) clips probabilities``."""
-    of, parts = getattr(result, "of", 0), []
+    of, parts = getattr(result, "n_total", 0), []
     for reason, n in result.undefined.items():
         some = math.isnan(result.value) and 0 < n < of
         parts.append(

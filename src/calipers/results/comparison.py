@@ -75,10 +75,20 @@ class OmnibusTest(JsonSerializable):
 
 _COLUMNS = (
     *("measure", "system", "baseline", "difference", "low", "high", "level", "method"),
-    *("p", "p_adjusted", "adjustment", "alternative", "test", "effect", "wins", "ties", "losses"),
-    *("n", "unit", "standard_error", "detectable"),
+    *(
+        "p",
+        "p_adjusted",
+        "adjustment",
+        "alternative",
+        "test",
+        "effect_size",
+        "wins",
+        "ties",
+        "losses",
+    ),
+    *("n", "unit", "standard_error", "min_detectable"),
 )
-_OF_MARGIN = ("margin", "p_not_inferior", "p_equivalent", "margin_test")
+_OF_MARGIN = ("margin", "p_noninferiority", "p_equivalence", "margin_test")
 
 
 @dataclass(frozen=True, slots=True)

@@ -419,6 +419,10 @@ class ConfusionCodec(Codec):
         )
         return found
 
+    def upgrade(self, data: Json) -> Json:
+        """Neither has other names in schema 2."""
+        return data
+
     def schema(self, defs: dict[str, Schema]) -> Schema:
         """Either."""
         return {

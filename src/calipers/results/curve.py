@@ -93,7 +93,7 @@ class Curve(JsonSerializable):
         lengths = {"y": "x", "low": "band_x", "high": "band_x"}
         lengths |= {"threshold": "x"} if self.parameter else {}
         if len(self.simultaneous_low) or len(self.simultaneous_high):
-            lengths |= {"wide_low": "band_x", "wide_high": "band_x"}
+            lengths |= {"simultaneous_low": "band_x", "simultaneous_high": "band_x"}
         for name, like in lengths.items():
             have, expected = len(getattr(self, name)), len(getattr(self, like))
             if have != expected:

@@ -29,14 +29,14 @@ NO_INTERVAL = {
     "too_few_clusters": "fewer than two clusters",
     "too_few_replicates": "too few replicates, or units, for a limit at this level",
     "nothing_differs": "the two systems do not differ on any unit",
-    "no_rest": "there are no other rows to compare with",
+    "empty_complement": "there are no other rows to compare with",
     "undefined_value": "the value itself is undefined",
-    "agreed_value": "the value stands by agreement where there is none",
-    "not_asked": "no interval was asked for",
+    "conventional_value": "the value stands by agreement where there is none",
+    "not_requested": "no interval was asked for",
     "no_analytic_interval": "there is no analytic interval for this measure",
     "one_pass": "the input can be read only once, and this interval takes a second look",
     "no_interval_of_test": "no interval belongs to this test",
-    "known": "known beforehand; nothing is estimated",
+    "known_constant": "known beforehand; nothing is estimated",
     "exact_count": "a count of what is there; nothing is estimated",
     "p_value": "a test's statistic or p-value is no estimate of anything",
     "too_few_for_quantile": "too few units lie beyond the quantile",
@@ -57,7 +57,7 @@ class Estimate(JsonSerializable):
     and ``undefined`` says why. When only the interval is missing, ``no_interval`` says why.
     ``standard_error`` is the one behind the interval; ``default`` what the best constant answer
     would score, where such an answer exists.
-    ``possible_low`` and ``possible_high`` say between which values judging the rest could move
+    ``lower_bound`` and ``upper_bound`` say between which values judging the rest could move
     ``value``, where that was asked for; ``possible`` is then ``"exact"``, or ``"bound"`` where the
     two may be wider than need be.
     ``threshold`` is where a measure of scores that is read off one threshold is attained; +∞ where
@@ -85,7 +85,7 @@ class Estimate(JsonSerializable):
     system: str = field(default="", metadata=BRIEF)
     lower_bound: float = field(default=NAN, metadata=BRIEF)
     upper_bound: float = field(default=NAN, metadata=BRIEF)
-    bounds_kind: Annotated[str, Choices(("exact", "bound"))] | None = field(
+    bounds_kind: Annotated[str, Choices(("sharp", "outer"))] | None = field(
         default=None, metadata=BRIEF
     )
     threshold: float = field(default=NAN, metadata=BRIEF)
@@ -114,7 +114,7 @@ class Estimate(JsonSerializable):
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Limits the wrong way round."""
         yield from _check_order(self, "low", "high")
-        yield from _check_order(self, "possible_low", "possible_high")
+        yield from _check_order(self, "lower_bound", "upper_bound")
 
     def __str__(self) -> str:
         from calipers.report.headlines import estimate_sentence
@@ -190,7 +190,7 @@ class Difference(JsonSerializable):
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Limits the wrong way round, and p-values that are none."""
         yield from _check_order(self, "low", "high")
-        yield from no_probabilities(self, "p", "p_adjusted", "p_not_inferior", "p_equivalent")
+        yield from no_probabilities(self, "p", "p_adjusted", "p_noninferiority", "p_equivalence")
 
     def __str__(self) -> str:
         from calipers.report.verdict import sentence

@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     *("system", "measure", "value", "low", "high", "level", "method"),
-    *("n", "of", "unit", "undefined", "default"),
+    *("n", "n_total", "unit", "undefined", "no_skill"),
 )
-_POSSIBLE = ("possible_low", "possible_high", "possible")
+_POSSIBLE = ("lower_bound", "upper_bound", "bounds_kind")
 #: Columns that are there where any estimate has them.
 _SOME = ("threshold", "out_of_bag", "optimism", "optimism_low", "optimism_high", "pooled")
 
@@ -86,6 +86,10 @@ class EstimatesBySystem(Codec):
                     raise type_error_message(where, json.dumps(read.name), estimate.system)
                 out.append(replace(estimate, system=read.name))
         return tuple(out)
+
+    def upgrade(self, data: Json) -> Json:
+        """The objects, with the names of schema 2."""
+        return codec_for(tuple[SystemEstimates, ...]).upgrade(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         """An array of systems."""
@@ -156,7 +160,7 @@ class Evaluation(JsonSerializable, TidyResult):
         """Parts of systems and measures that have no estimate."""
         systems: dict[str, tuple[str, ...]] = {}
         measures: dict[str, tuple[str, ...]] = {}
-        for name in ("curves", "confusions", "label_tables", "cutoffs"):
+        for name in ("curves", "confusions", "label_tables", "thresholds"):
             for i, part in enumerate(getattr(self, name) or ()):
                 systems[f"{name}[{i}].system"] = (part.system,)
         for i, row in enumerate(self.slices or ()):
@@ -348,16 +352,20 @@ class Evaluation(JsonSerializable, TidyResult):
         """The columns of :meth:`rows`, and what each holds."""
         possible = _POSSIBLE if any(e.bounds_kind for e in self) else ()
         known = (n for n in _SOME if not all(math.isnan(getattr(e, n)) for e in self))
-        asked = ("asked",) if self.requested_names else ()
+        asked = ("requested_name",) if self.requested_names else ()
         return column_types((*_COLUMNS, *possible, *known, *asked))
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one estimate each, those of costs last."""
-        names = self.kinds()
+        names, requested = self.kinds(), self.requested_names
         return [
             {name: getattr(e, name) for name in names}
             | {"undefined": format_reasons(e.undefined)}
-            | ({"asked": self.requested_names.get(e.measure, "")} if self.requested_names else {})
+            | (
+                {"requested_name": self.requested_names.get(e.measure, "")}
+                if self.requested_names
+                else {}
+            )
             for e in (*self.estimates, *(self.costs or ()))
         ]
 

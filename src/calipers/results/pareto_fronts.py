@@ -39,7 +39,15 @@ class ParetoRow(JsonSerializable):
 
 
 _NUMBERS = ("quality", "quality_low", "quality_high", "cost", "cost_low", "cost_high")
-_COLUMNS = ("system", "measure", "cost_measure", *_NUMBERS, "front", "dominated_by", "surely")
+_COLUMNS = (
+    "system",
+    "measure",
+    "cost_measure",
+    *_NUMBERS,
+    "front",
+    "dominated_by",
+    "significantly_dominated_by",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,7 @@ class ParetoFront(JsonSerializable, TidyResult):
         places = {
             f"rows[{i}].{name}": getattr(row, name)
             for i, row in enumerate(self.all)
-            for name in ("dominated_by", "surely")
+            for name in ("dominated_by", "significantly_dominated_by")
         }
         yield from unknown_names(places, there)
 
@@ -111,7 +119,7 @@ class ParetoFront(JsonSerializable, TidyResult):
                 **{name: getattr(row, name) for name in _NUMBERS},
                 "front": int(row.on_front),
                 "dominated_by": "; ".join(row.dominated_by),
-                "surely": "; ".join(row.significantly_dominated_by),
+                "significantly_dominated_by": "; ".join(row.significantly_dominated_by),
             }
             for row in self.all
         ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.results.schema_1 import FIELDS
 from calipers.results.serialization import (
     BRIEF,
     NAN,
@@ -74,7 +75,7 @@ class PerUnit(JsonSerializable, TidyResult):
             undefined += [of.get(place, "") for place in range(len(self.ids)) for of in why]
         if self.bounds:
             nothing = np.full((2, len(self.ids)), NAN)
-            for end, name in enumerate(("possible_low", "possible_high")):
+            for end, name in enumerate(("lower_bound", "upper_bound")):
                 out[name] = [
                     value
                     for system, of in self.values.items()
@@ -179,7 +180,7 @@ class PerUnit(JsonSerializable, TidyResult):
         for name, column in columns.items():
             if len(column) != size:
                 yield name, f"expected {size} numbers, one for each of ids, found {len(column)}"
-        for name, of_all in (("possible", self.bounds), ("undefined", self.undefined)):
+        for name, of_all in (("bounds", self.bounds), ("undefined", self.undefined)):
             for system, of_system in of_all.items():
                 for measure in of_system:
                     if measure not in self.values.get(system, {}):
@@ -194,7 +195,7 @@ class PerUnit(JsonSerializable, TidyResult):
                         yield f"undefined.{system}.{measure}.{why}", f"there are {size} units only"
 
 
-_POSSIBLE = ("possible_low", "possible_high")
+_POSSIBLE = ("lower_bound", "upper_bound")
 
 
 @dataclass(frozen=True)
@@ -219,6 +220,9 @@ def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str]
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise type_error_message(f"[{i}]", "an object", row)
+    # A list of rows has no number of its schema; names of schema 1 are no names of units.
+    names = FIELDS["PerUnitRow"]
+    rows = [{names.get(key, key): value for key, value in row.items()} for row in rows]
     own = {f.name for f in fields(PerUnitRow)}
     columns = dict.fromkeys(name for row in rows for name in row)
     others = [name for name in columns if name not in own]

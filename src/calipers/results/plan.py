@@ -81,14 +81,14 @@ class Plan(JsonSerializable, TidyResult):
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
         return column_types(
-            ("measure", "unit", "planned", "n", "half_width", "power", "detectable")
+            ("measure", "unit", "planned", "n", "half_width", "power", "min_detectable")
         )
 
     def rows(self) -> list[dict[str, Any]]:
         """The table, tidy: ``n`` units and what they give, and of which plan: its measure, and the
         number of units that is ``planned``, which is one of those in ``n``."""
         of = {"measure": self.measure, "unit": self.unit, "planned": self.n}
-        gives = ("n", "half_width", "power", "detectable")
+        gives = ("n", "half_width", "power", "min_detectable")
         return [{**of, **{name: getattr(row, name) for name in gives}} for row in self.table]
 
     def to_markdown(self) -> str:

@@ -30,6 +30,7 @@ from calipers.results.learning import (
 from calipers.results.pareto_fronts import ParetoFront, ParetoRow
 from calipers.results.per_unit import PerUnit, PerUnitRow
 from calipers.results.plan import Plan, PlanRow
+from calipers.results.schema_1 import RESULTS
 from calipers.results.serialization import (
     SCHEMA,
     Schema,
@@ -71,7 +72,12 @@ KINDS = {
 }
 
 #: Files of before the key ``result`` are told by a key that no other kind has.
-_TOLD_BY = {"systems": "evaluation", "differences": "comparison", "wanted": "plan"}
+_TOLD_BY = {
+    "systems": "evaluation",
+    "differences": "comparison",
+    "wanted": "plan",
+    "targets": "plan",
+}
 
 
 def from_json(text: str | bytes | os.PathLike[str]) -> Any:
@@ -108,7 +114,7 @@ def from_json(text: str | bytes | os.PathLike[str]) -> Any:
 
 def _result(data: Any) -> Any:
     if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
-        if "wanted" not in data[0]:
+        if not {"wanted", "targets"} & data[0].keys():
             return PerUnit.from_rows(data)
         return tuple(Plan.read(row, f"[{i}]") for i, row in enumerate(data))
     if not isinstance(data, Mapping):
@@ -119,6 +125,8 @@ def _result(data: Any) -> Any:
     name = data.get("result", next(told, None))
     if name is None:
         raise error("result", f"is missing; it says of which kind a result is: {', '.join(KINDS)}")
+    if isinstance(name, str) and data.get("schema", 1) == 1:
+        name = RESULTS.get(name, name)
     if not isinstance(name, str) or name not in KINDS:
         raise error("result", f"expected one of {', '.join(KINDS)}, found {abbreviate(name)}")
     return KINDS[name].from_dict(data)
@@ -127,7 +135,7 @@ def _result(data: Any) -> Any:
 def json_schema() -> Schema:
     """The JSON Schema (2020-12) of everything that is written with ``to_json``.
 
-    It is published as ``results-1.schema.json``. Reading asks a little more than a schema can say:
+    It is published as ``results-2.schema.json``. Reading asks a little more than a schema can say:
     that ``low`` does not lie above ``high``, that columns are of one length, and that systems and
     measures are named that there are.
     """

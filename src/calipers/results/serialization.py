@@ -1,7 +1,7 @@
 """How results are written down as JSON, read again, and described.
 
 The fields of a result and their types say all there is to it: how it is written, what is accepted
-when it is read, and the published JSON Schema (``calipers/results/results-1.schema.json``), which
+when it is read, and the published JSON Schema (``calipers/results/results-2.schema.json``), which
 is made of them. An undefined number is NaN here and ``null`` in JSON, always beside its reason; the
 infinite ones are ``"inf"`` and ``"-inf"``.
 
@@ -95,36 +95,12 @@ def join_path(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-#: What schema 1 calls the results whose classes have other names.
-_NAMES = {
-    "BiasVariance": "decomposition",
-    "BiasVarianceRow": "decomposed-row",
-    "ConfusionMatrixResult": "confusion",
-    "DecisionRegions": "regions",
-    "LearningCurveExtrapolation": "more-data",
-    "LearningCurveRow": "size-row",
-    "OmnibusTest": "overall",
-    "ParetoFront": "front",
-    "ParetoRow": "front-row",
-    "PerUnitRow": "unit-row",
-    "SliceEstimate": "slice",
-    "SparseConfusion": "occupied-confusion",
-    "StoredPredictions": "kept",
-    "SystemEstimates": "system",
-    "ThresholdTable": "cutoff-table",
-    "ThresholdTables": "cutoffs",
-    "ValidationCurveRow": "capacity-row",
-}
-
-
 def result_name(cls: type) -> str:
     """``"evaluation"``, ``"label-table"``: what the key ``result`` says of a kind of results."""
-    if cls.__name__ in _NAMES:
-        return _NAMES[cls.__name__]
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
 
 
-SCHEMA = 1
+SCHEMA = 2
 
 #: How systems and measures are shown: a row a system, or a row a number.
 LAYOUTS = ("wide", "long")
@@ -153,7 +129,7 @@ class JsonSerializable:
     __slots__ = ()
 
     def to_dict(self, *, details: bool = False) -> dict[str, Any]:
-        """Plain data for JSON, schema 1; ``details`` adds what is long and seldom wanted."""
+        """Plain data for JSON, schema 2; ``details`` adds what is long and seldom wanted."""
         head = {"schema": SCHEMA, "result": result_name(type(self))}
         return {**head, **codec_for(type(self)).plain(self, details=details)}
 
@@ -175,7 +151,7 @@ class JsonSerializable:
         return found
 
     def to_json(self, *, details: bool = False) -> str:
-        """JSON text, schema 1: full precision, NaN as ``null``, infinity as ``"inf"``."""
+        """JSON text, schema 2: full precision, NaN as ``null``, infinity as ``"inf"``."""
         return dump_json(self.to_dict(details=details))
 
     @classmethod
@@ -254,14 +230,22 @@ def find_system(several: Iterable[S], name: str) -> S:
 
 
 def without_head(data: Any, cls: type, path: str) -> Any:
-    """The data of a result, once their head is as expected. Files of before 0.2 have a part of it
-    at most."""
+    """Return the data of a result, with the names of this schema, once their head is as expected.
+
+    Files without ``schema`` are of schema 1.
+    """
     if not isinstance(data, Mapping):
         raise type_error_message(path, "an object", data)
-    if data.get("schema", SCHEMA) != SCHEMA or isinstance(data.get("schema"), bool):
-        raise type_error_message(join_path(path, "schema"), str(SCHEMA), data["schema"])
-    name = result_name(cls)
-    if data.get("result", name) != name:
+    schema, name = data.get("schema", 1), result_name(cls)
+    if schema not in (1, SCHEMA) or isinstance(schema, bool):
+        raise type_error_message(join_path(path, "schema"), f"1 or {SCHEMA}", schema)
+    found = data.get("result", name)
+    if schema == 1:
+        from calipers.results.schema_1 import RESULTS, rename_parameters
+
+        found = RESULTS.get(found, found) if isinstance(found, str) else found
+        data = codec_for(cls).upgrade(rename_parameters(data))
+    if found != name:
         raise type_error_message(join_path(path, "result"), f'"{name}"', data["result"])
     return {key: value for key, value in data.items() if key not in ("schema", "result")}
 
@@ -341,6 +325,13 @@ class Codec:
     def read(self, data: Json, path: str) -> Any:
         """The value, which stands at ``path``."""
         raise NotImplementedError
+
+    def upgrade(self, data: Json) -> Json:
+        """Return what schema 1 has for a value with the names of schema 2.
+
+        Data of another shape stay as they are, for ``read`` to refuse.
+        """
+        return data
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         """What JSON Schema says of it; what has a name is put into ``defs``."""
@@ -456,6 +447,9 @@ class _Optional(Codec):
     def read(self, data: Json, path: str) -> Any:
         return None if data is None else self.of.read(data, path)
 
+    def upgrade(self, data: Json) -> Json:
+        return None if data is None else self.of.upgrade(data)
+
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return {"anyOf": [self.of.schema(defs), {"type": "null"}]}
 
@@ -471,6 +465,9 @@ class _List(Codec):
         return tuple(
             self.of.read(part, f"{path}[{i}]") for i, part in enumerate(expect_list(data, path))
         )
+
+    def upgrade(self, data: Json) -> Json:
+        return list(map(self.of.upgrade, data)) if isinstance(data, list) else data
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return {"type": "array", "items": self.of.schema(defs)}
@@ -499,6 +496,11 @@ class _Tuple(Codec):
         pairs = zip(self.parts, data, strict=True)
         return tuple(form.read(part, f"{path}[{i}]") for i, (form, part) in enumerate(pairs))
 
+    def upgrade(self, data: Json) -> Json:
+        if not isinstance(data, list) or len(data) != len(self.parts):
+            return data
+        return [form.upgrade(part) for form, part in zip(self.parts, data, strict=True)]
+
     def schema(self, defs: dict[str, Schema]) -> Schema:
         parts = [form.schema(defs) for form in self.parts]
         size = len(parts)
@@ -518,6 +520,11 @@ class _Map(Codec):
         return {
             str(key): self.of.read(part, join_path(path, str(key))) for key, part in data.items()
         }
+
+    def upgrade(self, data: Json) -> Json:
+        if not isinstance(data, Mapping):
+            return data
+        return {key: self.of.upgrade(part) for key, part in data.items()}
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return {"type": "object", "additionalProperties": self.of.schema(defs)}
@@ -678,6 +685,20 @@ class _Record(Codec):
             raise error(f"{path}.{name}" if path else name, problem)
         return made
 
+    def upgrade(self, data: Json) -> Json:
+        if not isinstance(data, Mapping):
+            return data
+        from calipers.results.schema_1 import FIELDS, VALUES
+
+        names, own = FIELDS.get(self.cls.__name__, {}), self.cls.__name__
+        data = {names.get(name, name): value for name, value in data.items()}
+        return {
+            name: rename_words(self.parts[name].form.upgrade(value), VALUES.get((own, name), {}))
+            if name in self.parts
+            else value
+            for name, value in data.items()
+        }
+
     def schema(self, defs: dict[str, Schema]) -> Schema:
         name = result_name(self.cls)
         if name not in defs:
@@ -701,6 +722,22 @@ class _Record(Codec):
             "required": [part.name for part in self.parts.values() if part.required],
             "additionalProperties": False,
         }
+
+
+def rename_words(data: Json, names: Mapping[str, str]) -> Json:
+    """Return a value with other names for its words, and for the keys of numbers."""
+    if not names:
+        return data
+    if isinstance(data, str):
+        return names.get(data, data)
+    if isinstance(data, list):
+        return [rename_words(part, names) for part in data]
+    if isinstance(data, Mapping):
+        return {
+            names.get(key, key) if isinstance(part, int | float) else key: rename_words(part, names)
+            for key, part in data.items()
+        }
+    return data
 
 
 def _hints(cls: Any) -> dict[str, Any]:

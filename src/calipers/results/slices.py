@@ -45,7 +45,7 @@ class SliceDifference(JsonSerializable):
     difference: Difference
 
 
-_OF_ESTIMATE = ("system", "measure", "value", "low", "high", "level", "method", "n", "of")
+_OF_ESTIMATE = ("system", "measure", "value", "low", "high", "level", "method", "n", "n_total")
 #: The columns of the table, and where each stands.
 _COLUMNS: Mapping[str, Callable[[SliceEstimate], Any]] = {
     **{name: attrgetter(name) for name in ("column", "slice")},

@@ -34,11 +34,11 @@ class ClassTables(Statistic):
 
     def finalize(self) -> Self:
         """What was gathered as tables."""
-        return self.with_tables(lambda table: table.settled())
+        return self.with_tables(lambda table: table.finalize())
 
     def with_unit_weights(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
-        made = self.with_tables(lambda table: table.in_units(weight))
+        made = self.with_tables(lambda table: table.with_unit_weights(weight))
         return replace(made, sizes=np.rint(self.sizes / weight))
 
     def compress(self, cells: int) -> Self:

@@ -33,11 +33,11 @@ class StatisticVector(Statistic):
 
     def finalize(self) -> Self:
         """What each of them stands for."""
-        return self.map_parts(lambda of: of.settled())
+        return self.map_parts(lambda of: of.finalize())
 
     def with_unit_weights(self, weight: float) -> Self:
         """The same of rows that weigh 1."""
-        return self.map_parts(lambda of: of.in_units(weight))
+        return self.map_parts(lambda of: of.with_unit_weights(weight))
 
     def map_parts(self, change: Callable[[Any], Any]) -> Self:
         """With a change to each of them."""

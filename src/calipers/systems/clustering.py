@@ -49,13 +49,19 @@ class Clustering(SystemOutput):
     clusters: None = None
     measures: tuple[Measure, ...] = ()
 
-    columns: ClassVar = ("cluster", "truth", "points", "held")
+    columns: ClassVar = ("cluster", "truth", "points", "point_counts")
     own: ClassVar = {"cluster": np.int64, "names": None}
     needs: ClassVar = {
         "partitions": ("truth", "the true class of each point: truth="),
         "points": ("points", "the points: features="),
-        "pairs": ("near", "the points, or the distances of any two: features= or distances="),
-        "distances": ("near", "the points, or the distances of any two: features= or distances="),
+        "pairs": (
+            "distance_source",
+            "the points, or the distances of any two: features= or distances=",
+        ),
+        "distances": (
+            "distance_source",
+            "the points, or the distances of any two: features= or distances=",
+        ),
     }
 
     @property

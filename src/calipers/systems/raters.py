@@ -42,7 +42,7 @@ class Raters(SystemOutput):
     weight_squares: FloatArray | None = None
 
     unit: ClassVar = "items"
-    columns: ClassVar = ("codes", "weight", "held", "weight_squares")
+    columns: ClassVar = ("codes", "weight", "item_counts", "weight_squares")
     own: ClassVar = {"codes": np.int64, "raters": None, "categories": None, "values": None}
 
     def output_shape(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...]:

@@ -48,7 +48,7 @@ class ClassificationProblem(Problem):
         passes = sample.passes
 
         def made() -> Mapping[str, Any]:
-            return self.template(sample.columns, sample.settings, passes.passed.beside)
+            return self.template(sample.columns, sample.settings, passes.first_result.beside)
 
         found: float = cached(passes, "constant", made)[system].constant_value(measure)
         return found

@@ -346,7 +346,7 @@ def _systems(
     given = {name: _encode(cells.table, column) for name, column in labels.items()}
     held = cells.point_counts
     repeats, notes, clusters = drop_noise(given, noise, RowRepeats(len(held)), held)
-    shared: dict[str, Any] = {"held": np.asarray(repeats(held), np.float64)}
+    shared: dict[str, Any] = {"point_counts": np.asarray(repeats(held), np.float64)}
     if truth is not None:
         classes = _encode(cells.table, truth)
         shared |= {

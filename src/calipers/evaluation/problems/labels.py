@@ -228,7 +228,7 @@ class MultilabelProblem(Problem):
     def _sizes(self, sample: Any) -> FloatArray:
         """What the rows of each label weigh."""
         if not sample.rows:
-            return np.asarray(sample.passes.passed.beside.sizes[:-1])
+            return np.asarray(sample.passes.first_result.beside.sizes[:-1])
         one = sample.first_system
         total = len(one.truth) if one.weight is None else float(one.weight.sum())
         return np.asarray(one.shares * total)
@@ -274,10 +274,10 @@ class MultilabelProblem(Problem):
         them."""
         passes = sample.passes
         if measure.definition.constant_value is usual_set:
-            return float(passes.passed.beside.most)
+            return float(passes.first_result.beside.most)
 
         def made() -> Mapping[str, Any]:
-            return self.template(sample.columns, sample.settings, passes.passed.beside.sizes)
+            return self.template(sample.columns, sample.settings, passes.first_result.beside.sizes)
 
         found: float = cached(passes, "constant", made)[system].constant_value(measure)
         return found

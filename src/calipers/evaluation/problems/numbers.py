@@ -91,13 +91,13 @@ class RegressionProblem(Problem):
         at the truth, or, of squares where there is none, as its variance has it. A median takes all
         rows, and is known where these are few, or gathered for what needs them by size."""
         if measure.definition.skill_of is not None:
-            return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
+            return 0.0 if np.isfinite(sample.point_estimate(system, measure).value) else NAN
         by_mean = [m for m in sample.measures if m.definition.constant_prediction is weighted_mean]
         if measure not in by_mean:
             rows = _all_rows(sample)
             return NAN if rows is None else float(rows.constant_value(measure))
         if not sample.is_rereadable:
-            return _constant_squared_loss(sample.passes.passed.beside, measure)
+            return _constant_squared_loss(sample.passes.first_result.beside, measure)
 
         def compute() -> dict[Measure, float]:
             mean = sample.passes.first_result.beside.mean

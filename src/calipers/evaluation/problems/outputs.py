@@ -125,7 +125,7 @@ class MultioutputProblem(Problem):
         """What the means of the truth lose where those are the best constant answers, in one more
         look at the truth; a share of what is saved is 0. (Medians would take all rows.)"""
         if measure.definition.skill_of is not None:
-            return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
+            return 0.0 if np.isfinite(sample.point_estimate(system, measure).value) else NAN
         by_mean = {
             m.plain for m in sample.measures if m.definition.constant_prediction is weighted_mean
         }

@@ -319,7 +319,7 @@ class BinaryProblem(ClassificationProblem):
         """Thresholds that a rule chose on the rows."""
         systems = (sample.rows or {}).values()
         chosen = [(s.chosen_threshold, s.n_rows) for s in systems if s.chosen_threshold is not None]
-        return [to_estimate(c.reading(rows), "threshold", c.system) for c, rows in chosen]
+        return [to_estimate(c.point_estimate(rows), "threshold", c.system) for c, rows in chosen]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Which class is positive, and from which threshold on."""

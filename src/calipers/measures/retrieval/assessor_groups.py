@@ -22,7 +22,7 @@ from calipers.statistics import FloatArray, GroupedRankings
 NO_RELEVANT = {"no_relevant": lambda g, p: g.groups_with_relevant(p["rel"]) == 0}
 
 by_assessor = partial(
-    measure, family="groups", on=GroupedRankings, higher_is_better=True, range=(0, 1)
+    measure, family="groups", statistic=GroupedRankings, higher_is_better=True, range=(0, 1)
 )
 
 

@@ -39,7 +39,7 @@ def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> Float
     "F",
     shares=("F",),
     suffix="beta",
-    bare=True,
+    hides_default=True,
     undefined=NO_RELEVANT,
     ties="linear",
     reference="van Rijsbergen 1979",
@@ -73,7 +73,7 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
     "Success",
     aliases=("hit_rate", "HitRate", "hit", "HR", "accuracy"),
     shares=("accuracy", "hit_rate"),
-    share_of="topics",
+    proportion_of="topics",
     ties=success_over_ties,
 )
 def success_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
@@ -108,7 +108,7 @@ def _unretrieved_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 @of_relevant(
     "AP",
     aliases=("MAP", "map_cut", "average_precision", "mean_average_precision", "AveP"),
-    undefined={**NO_RELEVANT, "nothing_found": _unretrieved_mask},
+    undefined={**NO_RELEVANT, "no_relevant_retrieved": _unretrieved_mask},
     ties=average_precision_over_ties,
 )
 def average_precision(
@@ -219,7 +219,7 @@ def n_documents_at_recall(recall: float, relevant: FloatArray, rule: str) -> Flo
     return np.ceil(wanted - 1e-9)  # a product such as 0.7 · 10 may come out just above 7
 
 
-@of_relevant("IPrec", aliases=("iprec_at_recall",), at="recall")
+@of_relevant("IPrec", aliases=("iprec_at_recall",), suffix_parameter="recall")
 def interpolated_precision(
     r: JudgedRankings, recall: float, rel: int = 1, rule: str = "least"
 ) -> FloatArray:
@@ -259,7 +259,7 @@ def _required_count(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
 
 @of_relevant(
     "P@recall",
-    at="recall",
+    suffix_parameter="recall",
     undefined={
         **NO_RELEVANT,
         "recall_not_reached": lambda r, p: (

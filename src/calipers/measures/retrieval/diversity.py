@@ -34,7 +34,7 @@ Discount: TypeAlias = "Callable[[npt.NDArray[np.int64]], FloatArray]"
 diverse = partial(
     measure,
     family="diversity",
-    on=GroupedRankings,
+    statistic=GroupedRankings,
     higher_is_better=True,
     range=(0, 1),
     undefined=NO_RELEVANT,

@@ -43,7 +43,7 @@ def _above_scale(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 ABOVE_SCALE = {"grade_above_scale": _above_scale}
 
 
-@unbounded("CG", aliases=("cumulative_gain",), ties="linear", flat=True)
+@unbounded("CG", aliases=("cumulative_gain",), ties="linear", is_order_free=True)
 def cumulative_gain(
     r: JudgedRankings, cutoff: int | None = None, gains: Gains = None
 ) -> FloatArray:
@@ -112,7 +112,7 @@ def _empty_ideal_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 @of_gain(
     "nDCG",
     aliases=("ndcg_cut", "ndcg_score", "normalised_dcg", "normalized_dcg"),
-    undefined={**NO_GAIN, "nothing_found": _empty_ideal_mask},
+    undefined={**NO_GAIN, "no_relevant_retrieved": _empty_ideal_mask},
     ties="linear",
     reference=JARVELIN,
 )

@@ -81,7 +81,7 @@ def inferred_average_precision(
     higher_is_better=None,
     undefined=NOTHING_RETRIEVED,
     ties="linear",
-    flat=True,
+    is_order_free=True,
 )
 def judged_at(r: JudgedRankings, cutoff: int | None = None) -> FloatArray:
     """Share of judged documents among the first k, or among all where fewer were retrieved."""

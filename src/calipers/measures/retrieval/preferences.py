@@ -32,7 +32,7 @@ def _no_preference(g: GroupedRankings, _: object) -> npt.NDArray[np.bool_]:
     return np.asarray(_total(g, g.preferences.possible, ALL) == 0)
 
 
-on_groups = partial(measure, family="preferences", on=GroupedRankings)
+on_groups = partial(measure, family="preferences", statistic=GroupedRankings)
 share = partial(
     on_groups,
     higher_is_better=True,

@@ -31,7 +31,7 @@ OF_PAIRS = {
     "one_drawn": lambda s, _: s.sum_of_groups((s.n_sampled == 1) & (s.stratum_sizes > 1)) > 0,
 }
 
-of_sample = partial(measure, family="sampled", on=SampledRankings, higher_is_better=True)
+of_sample = partial(measure, family="sampled", statistic=SampledRankings, higher_is_better=True)
 
 
 @of_sample(

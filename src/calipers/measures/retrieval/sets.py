@@ -55,7 +55,7 @@ def number_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
     shares=("TP", "true_positives"),
     higher_is_better=True,
     ties="linear",
-    flat=True,
+    is_order_free=True,
 )
 def number_relevant_retrieved(
     r: JudgedRankings, rel: int = 1, cutoff: int | None = None
@@ -192,7 +192,7 @@ def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     aliases=("set_F", "F"),
     shares=("F",),
     suffix="beta",
-    bare=True,
+    hides_default=True,
     undefined={
         **NO_RELEVANT,
         "nothing_retrieved": lambda r, p: p["from_rates"] & (r.retrieved == 0),
@@ -329,7 +329,7 @@ def set_negative_predictive_value(
     higher_is_better=False,
     undefined=ALL_RELEVANT | COLLECTION,
     ties="linear",
-    flat=True,
+    is_order_free=True,
 )
 def fallout(
     r: JudgedRankings, collection_size: int, cutoff: int | None = None, rel: int = 1
@@ -376,7 +376,7 @@ def _weight_of_f(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
     aliases=("micro_set_F", "micro-F"),
     summary="pooled",
     suffix="beta",
-    bare=True,
+    hides_default=True,
     weight=_weight_of_f,
     ties="none",
 )
@@ -428,7 +428,7 @@ def micro_set_matthews_correlation(
     undefined=ALL_RELEVANT | COLLECTION,
     weight=lambda r, p: p["collection_size"] - r.relevant(p["rel"]),
     ties="linear",
-    flat=True,
+    is_order_free=True,
 )
 def micro_fallout(
     r: JudgedRankings, collection_size: int, cutoff: int | None = None, rel: int = 1

@@ -10,7 +10,7 @@ from calipers.statistics import JudgedRankings
 
 NO_RELEVANT = {"no_relevant": lambda r, p: r.relevant(p["rel"]) == 0}
 
-on_rankings = partial(measure, family="retrieval", on=JudgedRankings)
+on_rankings = partial(measure, family="retrieval", statistic=JudgedRankings)
 #: Measures of a ranking, from 0 to 1.
 ranking = partial(on_rankings, higher_is_better=True, range=(0, 1))
 #: Those of relevant documents, which a topic has to have; 1 where all stand at the top.

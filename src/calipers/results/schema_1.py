@@ -1,0 +1,159 @@
+"""Names of schema 1, and what schema 2 calls them: documents of both can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: Names of kinds of results, by their names in schema 1.
+RESULTS: Mapping[str, str] = {
+    "capacity-row": "validation-curve-row",
+    "confusion": "confusion-matrix-result",
+    "cutoff-table": "threshold-table",
+    "cutoffs": "threshold-tables",
+    "decomposed-row": "bias-variance-row",
+    "decomposition": "bias-variance",
+    "front": "pareto-front",
+    "front-row": "pareto-row",
+    "more-data": "learning-curve-extrapolation",
+    "occupied-confusion": "sparse-confusion",
+    "overall": "omnibus-test",
+    "regions": "decision-regions",
+    "size-row": "learning-curve-row",
+    "slice": "slice-estimate",
+    "unit-row": "per-unit-row",
+}
+
+#: Names of fields by their names in schema 1, by the class that has them.
+FIELDS: Mapping[str, Mapping[str, str]] = {
+    "Candidate": {"chosen": "selection_frequency", "shown": "apparent"},
+    "Comparison": {
+        "asked": "requested_names",
+        "controls": "error_rate",
+        "overall": "omnibus",
+    },
+    "Curve": {
+        "at": "parameter",
+        "cut": "threshold_in_use",
+        "mark": "operating_point",
+        "wide_high": "simultaneous_high",
+        "wide_low": "simultaneous_low",
+        "wide_method": "simultaneous_method",
+    },
+    "DecisionRegions": {
+        "ruling_in": "rule_in_evaluation",
+        "ruling_out": "rule_out_evaluation",
+        "shares": "proportions",
+    },
+    "Difference": {
+        "detectable": "min_detectable",
+        "effect": "effect_size",
+        "no_interval": "interval_reason",
+        "p_equivalent": "p_equivalence",
+        "p_not_inferior": "p_noninferiority",
+    },
+    "Estimate": {
+        "default": "no_skill",
+        "no_interval": "interval_reason",
+        "of": "n_total",
+        "possible": "bounds_kind",
+        "possible_high": "upper_bound",
+        "possible_low": "lower_bound",
+    },
+    "Evaluation": {
+        "asked": "requested_names",
+        "cutoffs": "thresholds",
+        "fronts": "pareto_fronts",
+        "kept": "predictions",
+        "thresholds": "tuned_thresholds",
+    },
+    "Finding": {"numbers": "values", "rule": "criterion", "sentence": "message"},
+    "LearningCurve": {"more": "extrapolation", "thresholds": "tuned_thresholds"},
+    "OmnibusTest": {"groups": "homogeneous_groups"},
+    "ParetoRow": {"surely": "significantly_dominated_by"},
+    "PerUnit": {"possible": "bounds"},
+    "PerUnitRow": {"possible_high": "upper_bound", "possible_low": "lower_bound"},
+    "Plan": {
+        "assured": "n_assured",
+        "cautious": "n_conservative",
+        "detectable": "min_detectable",
+        "of": "half_width_of",
+        "resampled": "simulated",
+        "wanted": "targets",
+    },
+    "PlanRow": {"detectable": "min_detectable"},
+    "Selection": {"honest": "corrected", "thresholds": "tuned_thresholds"},
+    "SliceEstimate": {"to_rest": "vs_rest"},
+    "ThresholdTable": {"cutoffs": "thresholds"},
+    "ThresholdTables": {"asked": "requested_names"},
+    "ValidationCurve": {"chosen": "one_se", "thresholds": "tuned_thresholds"},
+}
+
+#: Why there is no interval, or no value.
+_REASONS: Mapping[str, str] = {
+    "agreed_value": "conventional_value",
+    "known": "known_constant",
+    "no_rest": "empty_complement",
+    "not_asked": "not_requested",
+    "nothing_found": "no_relevant_retrieved",
+}
+_KINDS: Mapping[str, str] = {
+    "accuracy-like-constant": "accuracy-not-above-constant",
+    "below-diagonal": "below-chance",
+    "clusters-like-chance": "clusters-not-above-chance",
+    "common-category": "dominant-category",
+    "coverage-off": "miscoverage",
+    "coverage-uneven": "conditional-miscoverage",
+    "error-like-constant": "error-not-below-constant",
+    "few-judged": "low-judged-fraction",
+    "few-topics-differ": "mostly-tied-topics",
+    "imbalance": "class-imbalance",
+    "label-without-rows": "absent-label",
+    "leaning": "overpredicted-class",
+    "like-chance": "not-above-chance",
+    "no-cluster": "negative-mean-silhouette",
+    "not-told-apart": "no-significant-difference",
+    "nothing-judged": "no-judged-documents",
+    "nothing-to-order": "single-grade-groups",
+    "numbers-of-clusters": "disagreement-on-k",
+    "points-alone": "singleton-clusters",
+    "points-elsewhere": "negative-silhouettes",
+    "rater-alone": "outlying-rater",
+    "raters-disagree": "low-agreement",
+    "rows-carry": "influential-rows",
+    "slices-reverse": "simpsons-paradox",
+    "subset-below-constant": "subset-accuracy-below-constant",
+    "subset-like-constant": "subset-accuracy-not-above-constant",
+    "ties": "tied-class-scores",
+    "topic-carries": "influential-topic",
+    "topic-decides": "topic-dependent-difference",
+    "topics-missing": "missing-topics",
+    "trend-of-residuals": "residual-trend",
+    "two-in-one": "bimodal-cluster",
+    "uneven-errors": "heteroscedastic-errors",
+    "weak-class": "low-recall-class",
+}
+#: Values of fields, and keys of mappings, that have other names.
+VALUES: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("Estimate", "bounds_kind"): {"bound": "outer", "exact": "sharp"},
+    ("Estimate", "interval_reason"): _REASONS,
+    ("Estimate", "undefined"): _REASONS,
+    ("Difference", "interval_reason"): _REASONS,
+    ("Difference", "undefined"): _REASONS,
+    ("Finding", "kind"): _KINDS,
+    ("PerUnit", "undefined"): _REASONS,
+}
+
+#: Parameters of measures, as they are written in the names of measures.
+PARAMETERS: Mapping[str, str] = {"(collection=": "(collection_size="}
+
+
+def rename_parameters(data: Any) -> Any:
+    """Return a document in which names of measures have the parameters of today."""
+    if isinstance(data, str):
+        for old, new in PARAMETERS.items():
+            data = data.replace(old, new)
+        return data
+    if isinstance(data, Mapping):
+        return {rename_parameters(key): rename_parameters(part) for key, part in data.items()}
+    return [rename_parameters(part) for part in data] if isinstance(data, list) else data
