@@ -53,12 +53,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_table_of_cut_offs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["t.csv", "--truth", "y", "--score", "s", "--threshold-table", "0.5,1"]
     made = run(capsys, *asked, "-m", "PPV", "-m", "AUC")
-    (table,) = made["cutoffs"]["tables"]
-    assert table["cutoffs"] == [1.0, 0.5]
+    (table,) = made["thresholds"]["tables"]
+    assert table["thresholds"] == [1.0, 0.5]
     called = TABLE.s >= 1
     assert list(table["values"]) == ["precision"]
     assert table["values"]["precision"][0] == pytest.approx(Y[called].mean())
-    assert made["cutoffs"]["asked"] == {"precision": "PPV"}
+    assert made["thresholds"]["requested_names"] == {"precision": "PPV"}
     assert "--threshold-table 'x': expected all, or numbers" in run(
         capsys, *asked[:-1], "x", "-m", "AUC", code=2
     )

@@ -103,7 +103,7 @@ def test_regression_from_a_table(folder: Path) -> None:
     )
     by_name = {e["measure"]: e for e in json.loads(done.stdout)["systems"][0]["estimates"]}
     assert by_name["RMSE"]["value"] == pytest.approx((2 / 3) ** 0.5)
-    assert by_name["RMSE"]["default"] == pytest.approx((2 / 3) ** 0.5)
+    assert by_name["RMSE"]["no_skill"] == pytest.approx((2 / 3) ** 0.5)
 
 
 def test_measures_are_listed_and_explained(folder: Path) -> None:

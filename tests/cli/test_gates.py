@@ -94,7 +94,7 @@ baseline = "old"
 require = ["AUC >= 0.7", "AUC not worse than baseline"]
 report = "good.html"
 layout = "long"
-keep = false
+keep-predictions = false
 
 [{head}.bad]
 command = "compare classification"
@@ -137,10 +137,10 @@ def test_checks_are_kept_in_a_file(file: str, head: str) -> None:
         ("[check.a]\ncommand = 'check'", "c.toml: check a: there is no command 'check'"),
         ("[check.a]\ncommand = 'compare x'", "c.toml: check a: there is no command 'compare x'"),
         ("[check.a]\ncommand = 'regression'\ntable = 't.csv'\nundefined = 'zero'", "regression has no undefined: it is about ratios that count no row"),
-        ("[check.a]\ncommand = 'clustering'\ntable = 't.csv'\ncluster-by = 'u'", "clustering has no cluster-by: of points that come in groups nothing tells"),
+        ("[check.a]\ncommand = 'clustering'\ntable = 't.csv'\ncluster = 'u'", "clustering has no cluster: of points that come in groups nothing tells"),
         ("[check.a]\ncommand = 'overlap'\nrums = 'a'", "'rums' says nothing here; did you mean 'runs'?"),
         ("[check.a]\ncommand = 'ranking'", "c.toml: check a: Missing"),
-        ("[check.a]\ncommand = 'ranking'\nkeep = 'x'", "keep: is 'x', expected true or false"),
+        ("[check.a]\ncommand = 'ranking'\nkeep-predictions = 'x'", "keep-predictions: is 'x', expected true or false"),
         ("[check.a]\ncommand = 'ranking'\nid = true", "id: is true, expected a value"),
         ("[check.a]\ncommand = 'ranking'\nid.x = 1", "id: is a table, expected a value or a list"),
         ("[check.a", "c.toml: Expected ']' at the end of a table declaration"),

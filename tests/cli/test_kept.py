@@ -67,7 +67,7 @@ def test_runs_are_kept_unasked() -> None:
     found = calipers("retrieval qrels.txt b.run --baseline last.json --format json").stdout
     beside = calipers("retrieval qrels.txt b.run a.run --baseline a --format json").stdout
     assert numbers(found) == numbers(beside)
-    assert "kept" not in json.loads(found)
+    assert "predictions" not in json.loads(found)
 
 
 def test_what_does_not_go() -> None:

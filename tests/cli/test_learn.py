@@ -84,7 +84,7 @@ def test_a_threshold_is_chosen_on_the_validation_rows(scored, tmp_path):
     run(path, "--truth", "kind", "--score", "net=s", "--part", "part", "--threshold", "accuracy",
         "-m", "accuracy", "-o", str(out))  # fmt: skip
     made = cal.from_json(out)
-    [found] = made.thresholds
+    [found] = made.tuned_thresholds
     validation, test = part == "validation", part == "test"
     right = [(score[validation] >= t) == truth[validation] for t in score[validation]]
     assert found.tuned_there == max(of.mean() for of in right)

@@ -123,8 +123,8 @@ def test_selection(table: str) -> None:
     )  # fmt: skip
     made = cal.from_json(done.stdout)
     assert made.rows() == same.rows()
-    assert made.honest == same.corrected
-    assert made.thresholds[0].sentence == same.tuned_thresholds[0].sentence
+    assert made.corrected == same.corrected
+    assert made.tuned_thresholds[0].sentence == same.tuned_thresholds[0].sentence
     table_of = calipers("learn", "select", table, "--truth", "kind", *estimators, *FEATURES, *asked)
     assert table_of.stdout.startswith("Model selection")
 

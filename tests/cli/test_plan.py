@@ -102,7 +102,7 @@ def test_a_pilot_of_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert made == [
         cal.plan(m, pilot, difference=0.05, test="wilcoxon").to_dict() for m in pilot.measures
     ]
-    made = data(capsys, f"{line} --half-width 0.02 --of a")
+    made = data(capsys, f"{line} --half-width 0.02 --target a")
     assert made[1] == cal.plan("AP", pilot, half_width=0.02, system="a", n_resamples=200).to_dict()
     made = data(capsys, "retrieval qrels a.run b.run -m AP --baseline a --level 0.9")
     assert made["n"] == 20

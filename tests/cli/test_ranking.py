@@ -63,7 +63,7 @@ def test_it_is_the_python_verb(columns: dict[str, list[object]]) -> None:
     found = json.loads(Path("out.json").read_text())
     expected = json.loads(made.to_json())
     assert [found.pop("provenance")["inputs"][0]["path"]] == ["t.csv"]
-    del expected["provenance"], found["kept"]  # the file keeps more than the numbers
+    del expected["provenance"], found["predictions"]  # the file keeps more than the numbers
     assert found == expected
 
 

@@ -391,7 +391,7 @@ def found(*columns: Any, **options: Any) -> dict[str, Any]:
 def test_clusters_by_chance_are_told() -> None:
     assert "clusters-not-above-chance" not in found(None, NOISY, CLASSES)
     finding = found(None, CHANCE, CLASSES)["clusters-not-above-chance"]
-    assert finding.numbers["p"] > 0.05
+    assert finding.values["p"] > 0.05
 
 
 def test_points_dealt_anew_are_all_ways_to_deal_them() -> None:
@@ -437,14 +437,14 @@ def test_points_that_were_seen_count_as_one_way_to_deal_them() -> None:
 def test_what_lies_elsewhere_or_alone_is_told() -> None:
     points = np.array([0.0, 1, 2, 3, 0.5, 9.5, 10, 11, 12, 50])[:, None]
     told = found(points, list("aaaabbcccd"), measures=["silhouette"])
-    assert told["negative-mean-silhouette"].numbers["clusters"] == 1
-    assert "'b'" in told["negative-mean-silhouette"].sentence
-    assert told["negative-silhouettes"].numbers["share"] == pytest.approx(0.2)
-    assert told["negative-silhouettes"].numbers["points between the two"] == 1
+    assert told["negative-mean-silhouette"].values["clusters"] == 1
+    assert "'b'" in told["negative-mean-silhouette"].message
+    assert told["negative-silhouettes"].values["share"] == pytest.approx(0.2)
+    assert told["negative-silhouettes"].values["points between the two"] == 1
     assert "singleton-clusters" not in told  # clusters are of 2.5 points
     many = np.append(POINTS, [[99.0, 99, 99]], axis=0)
     told = found(many, np.append(NEAREST, 3), measures=["silhouette"])
-    assert told["singleton-clusters"].numbers["clusters"] == 1
+    assert told["singleton-clusters"].values["clusters"] == 1
     assert "negative-mean-silhouette" not in told
 
 

@@ -108,7 +108,7 @@ def test_people_see_the_names_that_they_asked_for() -> None:
         assert "sensitivity" in shown
     assert "precision" not in str(ev)
     kept = json.loads(ev.to_json())
-    assert kept["asked"]["precision"] == "PPV"
+    assert kept["requested_names"]["precision"] == "PPV"
     assert kept["systems"][0]["estimates"][0]["measure"] == "precision"
     assert str(cal.from_json(ev.to_json())) == str(ev)
     assert [row["asked"] for row in ev.rows()] == ["PPV", "sensitivity", "TNR", ""]

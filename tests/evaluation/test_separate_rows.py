@@ -457,7 +457,7 @@ def test_kept_matrices_are_no_rows(tmp_path: Path) -> None:
     with pytest.raises(cal.InputError, match="the classes were"):
         cal.classification(confusion=[[1, 2], [2, 3]], baseline=f"{matrix}:A")
     held = json.loads(matrix.read_text())
-    held["kept"]["systems"]["A"]["counts"][0][0] = -1
+    held["predictions"]["systems"]["A"]["counts"][0][0] = -1
     matrix.write_text(json.dumps(held))
     with pytest.raises(cal.InputError, match="damaged: no counts of 2 classes"):
         cal.classification(confusion=FOUR["B"], rows="predicted", **TWO, baseline=f"{matrix}:A")

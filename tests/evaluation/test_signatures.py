@@ -173,7 +173,7 @@ def test_words_of_tasks_name_what_is_declared() -> None:
         with pytest.raises(TOOL["UndeclaredError"], match=f"{field} names 'nothing'"):
             TOOL["parameters"](odd)
     with pytest.raises(TOOL["UndeclaredError"], match="more names 'undefined'"):
-        TOOL["parameters"](dataclasses.replace(task, more={"undefined": "No."}))
+        TOOL["parameters"](dataclasses.replace(task, extra_help={"undefined": "No."}))
 
 
 def test_a_text_of_its_own_is_one_of_python_too() -> None:

@@ -198,7 +198,7 @@ def test_ratings_in_words_and_damaged_ones(tmp_path: Path) -> None:
     }.items():  # fmt: skip
         for wrong in (damage, [[9, 0]] * 27):
             data = json.loads(kept.to_json())
-            data["kept"]["systems"]["raters"][name] = wrong
+            data["predictions"]["systems"]["raters"][name] = wrong
             last.write_text(json.dumps(data))
             with pytest.raises(cal.InputError, match=r"what was kept.* is damaged"):
                 cal.agreement(now, baseline=last, **three)
@@ -258,14 +258,14 @@ def test_other_judgments_and_damage(tmp_path: Path) -> None:
     text = kept.predictions.systems["it"]["JudgedRankings"]
     for damage in (text[:40], text[:-8], "", 7, "ä", text[::-1]):
         data = json.loads(kept.to_json())
-        data["kept"]["systems"]["it"]["JudgedRankings"] = damage
+        data["predictions"]["systems"]["it"]["JudgedRankings"] = damage
         last.write_text(json.dumps(data))
         with pytest.raises(cal.InputError, match="what was kept of last is damaged"):
             cal.retrieval(QRELS, {"new": RUNS[1]}, measures=["AP"], baseline=last)
     rows = cal.keep_predictions(cal.regression(LINE, {"it": LINE}))
     for damage in ([1.0], None, "x", [[1.0]] * N, ["a"] * N, 3, {"a": 1}, [None] * N):
         data = json.loads(rows.to_json())
-        data["kept"]["systems"]["it"]["predicted"] = damage
+        data["predictions"]["systems"]["it"]["predicted"] = damage
         last.write_text(json.dumps(data))
         with pytest.raises(cal.InputError, match=r"^last|last\.json"):
             cal.regression(LINE, {"new": LINE + 1}, baseline=last)
@@ -365,7 +365,7 @@ def test_from_day_to_day(tmp_path: Path) -> None:
 def test_damage(tmp_path: Path, what: str, field: str, value: object) -> None:
     verb, old, new = VERBS[what]
     data = json.loads(cal.keep_predictions(verb({"it": old})).to_json())
-    place = data["kept"] if field in ("ids", "truth") else data["kept"]["systems"]["it"]
+    place = data["predictions"] if field in ("ids", "truth") else data["predictions"]["systems"]["it"]
     place[field] = value
     (tmp_path / "last.json").write_text(json.dumps(data))
     with pytest.raises(cal.InputError, match=r"^.*last\.json: "):

@@ -791,7 +791,7 @@ def test_a_kind_has_one_meaning_and_a_severity() -> None:
         """Whenever I like."""
         yield findings.FindingDraft("Now.", {})
 
-    with pytest.raises(ValueError, match="of the kind 'ties' already"):
+    with pytest.raises(ValueError, match="of the kind 'tied-class-scores' already"):
         findings.rule("tied-class-scores", "caution", cost="rows")(whenever)
     with pytest.raises(ValueError, match="severity is 'grave', expected one of warning, caution"):
         findings.rule("new", "grave", cost="rows")

@@ -229,13 +229,13 @@ def test_neighbouring_rows_that_err_alike() -> None:
         return [f for f in made.findings if f.kind == "neighbours-alike"]
 
     [one] = found()
-    assert one.numbers["rows"] == 365
+    assert one.values["rows"] == 365
     r = np.corrcoef(e[1:-1], e[2:])[0, 1]
-    assert one.numbers["lag-1 autocorrelation"] == pytest.approx(r, abs=0.01)
-    rho = one.numbers["lag-1 autocorrelation"]
+    assert one.values["lag-1 autocorrelation"] == pytest.approx(r, abs=0.01)
+    rho = one.values["lag-1 autocorrelation"]
     rho += (1 + 3 * rho) / 365
-    assert one.numbers["independent rows"] == pytest.approx(365 * (1 - rho) / (1 + rho))
-    assert "Pass time= or cluster=." in one.sentence
+    assert one.values["independent rows"] == pytest.approx(365 * (1 - rho) / (1 + rho))
+    assert "Pass time= or cluster=." in one.message
     assert not found(time=np.arange(365))
     assert not found(cluster=np.arange(365) // 20)
     assert not found(count=np.full(365, 2))

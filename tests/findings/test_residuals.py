@@ -155,7 +155,7 @@ def test_rows_are_called_as_they_were_given(rng: RNG) -> None:
 
     def sentence(**options: Any) -> str:
         found = ask("y", "p", data=table, missing="drop", measures="RMSE", **options).findings
-        return next(f.sentence for f in found if f.kind == "influential-rows")
+        return next(f.message for f in found if f.kind == "influential-rows")
 
     assert ": row 31. Without it" in sentence()
     assert ": 'p31'. Without it" in sentence(id="id")

@@ -148,7 +148,7 @@ def _pr(system: str, power: float, points: int = 200) -> Curve:
 def binary(systems: tuple[str, str] = ("forest", "logistic")) -> Evaluation:
     """Two classifiers with curves; one measure is better when lower."""
     a, b = systems
-    how: dict[str, Any] = {"n": 569, "of": 569}
+    how: dict[str, Any] = {"n": 569, "n_total": 569}
     return Evaluation(
         task="classification",
         estimates=(
@@ -181,7 +181,7 @@ def binary(systems: tuple[str, str] = ("forest", "logistic")) -> Evaluation:
 
 def regression() -> Evaluation:
     """One system, no curves."""
-    how: dict[str, Any] = {"n": 442, "of": 442, "method": "BCa", "system": "forest"}
+    how: dict[str, Any] = {"n": 442, "n_total": 442, "method": "BCa", "system": "forest"}
     return Evaluation(
         task="regression",
         estimates=(

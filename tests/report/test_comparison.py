@@ -292,7 +292,7 @@ def test_detectable_is_never_rounded_down(size: float, text: str) -> None:
 
 
 def test_a_margin_without_a_better_side() -> None:
-    d = difference(higher_is_better=None, margin=0.05, p_not_inferior=0.2, p_equivalent=0.3)
+    d = difference(higher_is_better=None, margin=0.05, p_noninferiority=0.2, p_equivalence=0.3)
     assert "A difference of -0.05 or less is not excluded (" in sentence(d)
 
 
@@ -310,7 +310,7 @@ def test_all_systems_together() -> None:
     assert overall_sentence(overall) == (
         "On AP, the 3 systems do not differ significantly (Friedman, p = 0.20, 50 topics)."
     )
-    told = replace(overall, friedman_p=0.0004, groups=())
+    told = replace(overall, friedman_p=0.0004, homogeneous_groups=())
     assert overall_sentence(told) == (
         "On AP, the 3 systems differ significantly (Friedman, p < 0.001, 50 topics)."
     )

@@ -96,7 +96,7 @@ def clustering_notes(systems: Mapping[str, Clustering], near: Iterable[Measure])
         of = first.sample_for(measure).silhouettes
         if of.sample_indices is not None:
             notes.append(
-                f"{measure}: the mean over {len(of.at):,} points drawn at random from "
+                f"{measure}: the mean over {len(of.point_indices):,} points drawn at random from "
                 f"{len(of.cluster):,}, each with its distances to all; sample= says how many."
             )
     for name, system in systems.items():

@@ -281,7 +281,7 @@ def from_clusterings(sample: Sample, told: Told) -> tuple[Finding, ...]:
         for measure in near[:1] if s.batch_statistic is None else ():
             of = s.sample_for(measure)
             if np.isfinite(of.values).all():
-                known.append(PointSilhouettes(s.names, of.cluster, of.of.nearest.which, of.values))
+                known.append(PointSilhouettes(s.names, of.cluster, of.silhouettes.nearest.which, of.values))
         if s.points is not None and s.metric != "cosine":
             known.append(bisect_clusters(s))
         if s.stability is not None:

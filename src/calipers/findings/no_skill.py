@@ -113,13 +113,13 @@ def compare_with_constant(
                 "difference": gain,
             },
             s.shown_among(name.replace(" ", "-"), "error-rate"),
-            kind=f"{name.split(maxsplit=1)[0]}-{kind}-constant",
+            kind=f"{name.replace(' ', '-')}-{kind}-constant",
         )
 
     if math.isnan(gain.low):
         return
     p = min(1.0, answers * p_of_level(is_below(apart, 0.0), s.level))
-    like = partial(said, "like", "is not significantly above")
+    like = partial(said, "not-above", "is not significantly above")
     yield Claim(p, partial(said, "below", "is below"), None if gain.low > 0 else like)
 
 
@@ -203,7 +203,7 @@ def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     yield Claim(
         p_of_mean(value, se, n - 1) / 2 if gap.low > 0 else 1.0,
         partial(said, "above", "is above"),
-        partial(said, "like", verb) if made.high >= 0 or same else None,
+        partial(said, "not-below", verb) if made.high >= 0 or same else None,
     )
 
 

@@ -121,6 +121,7 @@ THRESHOLD = Argument(
 INNER = Argument(
     "inner_cv",
     "How many folds within the rows trained on choose a threshold; 5 unless given.",
+    flag="--inner-folds",
     metavar="N",
     low=2,
     description="Number of folds within the rows trained on that choose a threshold; 5 unless "

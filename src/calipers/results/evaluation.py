@@ -361,11 +361,7 @@ class Evaluation(JsonSerializable, TidyResult):
         return [
             {name: getattr(e, name) for name in names}
             | {"undefined": format_reasons(e.undefined)}
-            | (
-                {"requested_name": self.requested_names.get(e.measure, "")}
-                if self.requested_names
-                else {}
-            )
+            | ({"requested_name": requested.get(e.measure, "")} if requested else {})
             for e in (*self.estimates, *(self.costs or ()))
         ]
 

@@ -108,7 +108,7 @@ class SystemOutput:
         if system is not self:
             return system.batch_statistic(own)
         sample = system.sample_for(own) or system.terms(own)
-        added = getattr(sample, "added", None)
+        added = getattr(sample, "batch_statistic", None)
         return self.statistic(measure) if added is None else added(own)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
