@@ -1,7 +1,6 @@
-"""Calipers measures how well a system retrieves, classifies or predicts, and how sure you can be.
+"""Evaluation of information retrieval and machine learning systems, with intervals and tests.
 
-The public names are loaded when they are first used, so that importing the package costs next to
-nothing.
+Public names are loaded on first use, so that the import of the package costs almost nothing.
 """
 
 from __future__ import annotations
@@ -60,7 +59,18 @@ if TYPE_CHECKING:
     )
 
     def measures(family: str | None = None) -> list[Measure]:
-        """The measures of the catalogue."""
+        """Return the measures of the catalogue.
+
+        Parameters
+        ----------
+        family : str, optional
+            Family of measures. By default all families.
+
+        Returns
+        -------
+        list of Measure
+            The measures.
+        """
 
 
 _HOMES = {

@@ -1,4 +1,4 @@
-"""``python -m calipers``."""
+"""Entry point of ``python -m calipers``."""
 
 from calipers.cli import main
 

@@ -1,4 +1,4 @@
-"""The compiled core: loops over data. Arrays are C-contiguous or copied."""
+"""Compiled core: loops over data. Arrays are C-contiguous or copied."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -125,8 +125,10 @@ def score_table_without(
 def order_descending(score: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.uint32]: ...
 def sweep_scores(positive: _Floats, negative: _Floats) -> tuple[float, float, float]: ...
 def progress() -> tuple[int, int]:
-    """How far the loop is that is now at work in this process: steps done, and all of them; 0 of 0
-    between loops."""
+    """Return the number of steps done and of all steps of the loop that is running in this process.
+
+    Both are 0 between loops.
+    """
 
 def distance_sums(
     points: _Floats,

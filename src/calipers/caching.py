@@ -1,4 +1,4 @@
-"""What is computed once for an object."""
+"""Caching of values that are computed once per object."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property:  # noqa: N801
-        """``functools.cached_property`` as it is from Python 3.12 on.
+        """Backport of ``functools.cached_property`` as it is from Python 3.12 on.
 
-        Before, a lock for all objects of a class is held while the value is computed: two threads
-        that need two such values crosswise would stop for ever, and so would a child that is forked
-        in between.
+        Earlier versions hold one lock for all objects of a class while a value is computed. Two
+        threads that need two such values crosswise would deadlock, and so would a child process
+        that is forked meanwhile.
         """
 
         def __init__(self, compute: Any) -> None:
@@ -38,7 +38,25 @@ else:
 
 
 def cached(of: Any, key: Any, make: Callable[[], T]) -> T:
-    """What is computed once for an object and a key; a copy with other fields computes its own."""
+    """Return a value that is computed once per object and key.
+
+    Values are stored in the ``__dict__`` of the object, so a copy made by ``dataclasses.replace``
+    computes its own.
+
+    Parameters
+    ----------
+    of : object
+        Object to which the value belongs.
+    key : hashable
+        Key of the value.
+    make : callable
+        Function without arguments that computes the value.
+
+    Returns
+    -------
+    object
+        The value.
+    """
     known: dict[Any, T] = of.__dict__.setdefault("_kept", {})
     if key not in known:
         known[key] = make()
@@ -46,7 +64,7 @@ def cached(of: Any, key: Any, make: Callable[[], T]) -> T:
 
 
 class LazySequence(Sequence[T]):
-    """Items that are computed, all together, when one of them is first looked at: ``_made``."""
+    """Sequence whose items are all computed on first access, by ``_made``."""
 
     @property
     def _made(self) -> Sequence[T]:

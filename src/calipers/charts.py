@@ -1,8 +1,8 @@
-"""Charts of your own: what it takes to define one, and the function that enters it.
+"""Custom charts: the building blocks of a chart, and the function that registers it.
 
-A chart that is entered appears on pages, in notebooks and with ``--charts`` as those of Calipers
-do, and one of curves in :func:`calipers.curve` too. A package names the module that enters its
-charts as an entry point of the group ``calipers.charts``.
+A registered chart appears on pages, in notebooks and with ``--charts`` as those of Calipers do,
+and a chart of curves in :func:`calipers.curve` as well. A package names the module that registers
+its charts as an entry point of the group ``calipers.charts``.
 """
 
 from calipers.curves.construction import make_curve as system_curve

@@ -1,4 +1,4 @@
-"""Optional packages: what installs those that an extra of Calipers names."""
+"""Optional dependencies: the command that installs the packages of an extra."""
 
 from __future__ import annotations
 
@@ -13,8 +13,20 @@ def install_command(extra: str) -> str:
     """Return the command that installs the packages of an extra.
 
     It names the packages themselves, since ``calipers[extra]`` can only be resolved by an index
-    that has Calipers, or by an installer that asks the environment first.
+    that has Calipers, or by an installer that queries the environment first.
 
+    Parameters
+    ----------
+    extra : str
+        Name of the extra, such as ``"campaign"``.
+
+    Returns
+    -------
+    str
+        The command.
+
+    Examples
+    --------
     >>> install_command("campaign").startswith("pip install 'starlette>=")
     True
     """

@@ -1,9 +1,9 @@
-"""ir_measures, and PyTerrier through it, computing with Calipers.
+"""Provider for ir_measures, and for PyTerrier through it, that computes measures with Calipers.
 
-``provider`` computes what ir_measures calls by a name that Calipers knows, for qrels and runs of
-every kind that ir_measures takes; :func:`register` puts it before ir_measures' own providers.
-:func:`measure` is the way the other way round: any measure of Calipers as one of ir_measures, which
-needs no registering.
+``provider`` computes the measures of ir_measures that Calipers knows, for qrels and runs of every
+kind that ir_measures accepts; :func:`register` puts it before the other providers of ir_measures.
+Conversely, :func:`measure` converts any measure of Calipers to one of ir_measures, without
+registration.
 
 >>> import ir_measures
 >>> from ir_measures import AP, nDCG
@@ -15,10 +15,10 @@ needs no registering.
 >>> ir_measures.calc_aggregate([measure("AP(ties='average')")], qrels, run)
 {measure("AP(ties='average')"): 0.7083333333333333}
 
-Values are those of ir_measures' usual providers, up to what the documentation on moving to Calipers
-lists: scores have 64 bits, documents of equal score stand in descending order of their ids for
-every measure, and every judged topic counts. A topic without a value counts 0, as it does
-everywhere in ir_measures.
+Values equal those of the default providers of ir_measures, except for the differences that the
+documentation on moving to Calipers lists: scores have 64 bits, tied documents are ordered by
+descending id for every measure, and every judged topic counts. An undefined value of a topic
+counts as 0, as everywhere in ir_measures.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from calipers.statistics import GroupedRankings, JudgedRankings, SampledRankings
 
 
 class CalipersMeasure(irm.Measure):
-    """A measure of Calipers as one of ir_measures; :func:`measure` makes it."""
+    """Measure of Calipers as a measure of ir_measures, made by :func:`measure`."""
 
     def __init__(self, calipers: Measure) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class CalipersMeasure(irm.Measure):
         self.AT_PARAM = calipers.definition.suffix_parameter
 
     def __call__(self, **parameters: Any) -> CalipersMeasure:
-        """The measure with other parameters."""
+        """Return the measure with other parameters."""
         bound = {**self.calipers.parameters, **parameters}
         return CalipersMeasure(self.calipers.definition.bind(bound))
 
@@ -59,37 +59,37 @@ class CalipersMeasure(irm.Measure):
         return str(self.calipers)
 
     def aggregator(self) -> _SummaryAggregator:
-        """What sums up the values of topics."""
+        """Return the aggregator of the values of topics."""
         return _SummaryAggregator(self.calipers.definition.summary)
 
     def runtime_impl(self, qrels: Any, run: Any) -> Iterator[irm.Metric]:
-        """How ir_measures computes it where the provider was not registered."""
+        """Compute the measure in ir_measures if the provider was not registered."""
         return provider.iter_calc([self], qrels, run)
 
 
 class _SummaryAggregator(irm.measures.base.Agg):
-    """Values of topics as one number, as Calipers sums them up."""
+    """Aggregator of the values of topics, by a summary of Calipers."""
 
     def __init__(self, summary: str) -> None:
         self.summary = Summary(summary)
         self.values: list[float] = []
 
     def add(self, value: float) -> None:
-        """Take another value."""
+        """Add the value of a topic."""
         self.values.append(value)
 
     def result(self) -> float:
-        """The number."""
+        """Return the summary of the values."""
         return self.summary.value(np.array(self.values, np.float64))
 
 
 class CalipersProvider(irm.providers.Provider):
-    """Computes measures of ir_measures with Calipers."""
+    """Provider that computes measures of ir_measures with Calipers."""
 
     NAME = "calipers"
 
     def supports(self, measure: irm.Measure) -> bool:
-        """Whether Calipers has the measure, with these parameters."""
+        """Return whether Calipers has the measure with these parameters."""
         measure.validate_params()
         return _to_calipers(measure) is not None
 
@@ -102,7 +102,7 @@ class CalipersProvider(irm.providers.Provider):
 
 
 class CalipersEvaluator(irm.providers.Evaluator):
-    """Measures runs against the same judgments, which are read once."""
+    """Evaluator of runs against the same judgments, which are read once."""
 
     def __init__(self, measures: Mapping[irm.Measure, Measure], qrels: Any) -> None:
         self.ours = measures
@@ -135,7 +135,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
 
 
 def _to_calipers(measure: irm.Measure) -> Measure | None:
-    """The measure of Calipers that gives what ir_measures means, None where there is none."""
+    """Return the measure of Calipers equivalent to one of ir_measures, or None."""
     if isinstance(measure, CalipersMeasure):
         return measure.calipers
     known = irm.measures.registry.get(measure.NAME)
@@ -157,14 +157,14 @@ def _to_calipers(measure: irm.Measure) -> Measure | None:
 
 
 def _rows(data: Any, columns: tuple[str, ...]) -> Any:
-    """What ir_measures takes, as the readers of Calipers do."""
+    """Convert input of ir_measures to input of the readers of Calipers."""
     if isinstance(data, Mapping):
         return data
     return data[list(columns)] if hasattr(data, "itertuples") else list(data)
 
 
 def _add_iterations(qrels: Any, rows: Any) -> Any:
-    """Judgments with their groups, which ir_measures calls iterations."""
+    """Return judgments with their groups, which ir_measures calls iterations."""
     if isinstance(rows, Mapping):
         return {topic: {"0": judged} for topic, judged in rows.items()}
     if not hasattr(qrels, "itertuples"):
@@ -173,12 +173,29 @@ def _add_iterations(qrels: Any, rows: Any) -> Any:
 
 
 def measure(name: str | Measure) -> CalipersMeasure:
-    """A measure of Calipers for :mod:`ir_measures`: of rankings, or of documents judged in
-    groups (by subtopic, say), which ir_measures calls iterations.
+    """Return a measure of Calipers as a measure of :mod:`ir_measures`.
 
-    Topics are summed up as Calipers does it: a geometric mean stays one. What is pooled over
-    topics has no value of a topic, and is refused.
+    It may be a measure of rankings, or of documents judged in groups (by subtopic, for example),
+    which ir_measures calls iterations. Values of topics are summarized as in Calipers: a geometric
+    mean remains one.
 
+    Parameters
+    ----------
+    name : str or Measure
+        Name of the measure, or the measure.
+
+    Returns
+    -------
+    CalipersMeasure
+        The measure for ir_measures.
+
+    Raises
+    ------
+    ValueError
+        If the measure is pooled over topics, since it has no value per topic.
+
+    Examples
+    --------
     >>> from calipers.ir_measures import measure
     >>> print(measure("gm-AP"), measure("nERR") @ 20)
     gm-AP nERR@20
@@ -194,10 +211,20 @@ irm.providers.register(provider)
 
 
 def register(*, first: bool = True) -> None:
-    """Let ``ir_measures.calc_aggregate`` and the like, and PyTerrier's experiments, compute with
-    Calipers what it has.
+    """Register Calipers as a provider of ir_measures.
 
-    Otherwise than ``first``, only what no other provider has that is installed.
+    ``ir_measures.calc_aggregate`` and similar functions, and experiments of PyTerrier, then
+    compute with Calipers the measures that it has.
+
+    Parameters
+    ----------
+    first : bool, default=True
+        Whether Calipers precedes the other providers. Otherwise it computes only measures that no
+        other installed provider has.
+
+    See Also
+    --------
+    unregister : Undo the registration.
     """
     unregister()
     providers = irm.DefaultPipeline.providers

@@ -1,4 +1,4 @@
-"""What is imported when it is first used, so that nobody waits for what they do not need."""
+"""Lazy imports: modules and names that are imported on first use."""
 
 from __future__ import annotations
 
@@ -15,8 +15,21 @@ if TYPE_CHECKING:
 
 
 def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package: ``homes`` are its modules, each with the names that it
-    lends, written as in an import statement."""
+    """Return the ``__getattr__`` of a package that imports its public names on first use.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    homes : mapping of str to str
+        Modules of the package, each with the names that it provides, written as in an import
+        statement: ``{"module": "name, other as alias"}``.
+
+    Returns
+    -------
+    callable
+        The function, which raises ``AttributeError`` for an unknown name.
+    """
     home: dict[str, tuple[str, str]] = {}
     for module, lent in homes.items():
         for each in lent.split(", "):
@@ -35,7 +48,7 @@ def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]
 
 
 class _LazyModule(ModuleType):
-    """A module that is imported when something in it is first asked for."""
+    """Module that is imported when one of its attributes is first accessed."""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(import_module(self.__name__), name)

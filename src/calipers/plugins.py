@@ -1,14 +1,14 @@
-"""What other packages add to Calipers, found by the entry points of what is installed.
+"""Plug-ins: extensions of Calipers by other packages, found through entry points.
 
 A package that adds measures, charts, … names in its metadata the module that registers them, under
-the group that says what they are:
+the group of their kind:
 
     [project.entry-points."calipers.charts"]
     my-charts = "my_package.charts"
 
-The module is imported when something of its kind is first asked for, and registers what it has with
-the functions that Calipers itself uses. ``package.module:function`` calls a function, without
-arguments, that does the same.
+The module is imported when something of this kind is first requested, and registers its objects
+with the functions that Calipers itself uses. ``package.module:function`` calls a function without
+arguments that does the same.
 """
 
 from __future__ import annotations
@@ -53,21 +53,35 @@ _LOCK = RLock()
 
 
 class PluginError(RuntimeError):
-    """A plug-in that cannot be loaded: which one, of which package, and what it raised."""
+    """Error of a plug-in that cannot be loaded.
+
+    The message names the plug-in, its package, and the exception that it raised.
+    """
 
 
 class NameTakenError(ValueError):
-    """A name for something new that means something else already."""
+    """Error of a name for a new object that is in use already."""
 
 
 def load(group: str, name: str | None = None) -> bool:
-    """Import the plug-ins of a group, once; only those of this name, if one is given. Whether any
-    was imported now.
+    """Import the plug-ins of a group that have not been imported yet.
+
+    Parameters
+    ----------
+    group : str
+        Group of entry points, a key of ``GROUPS``.
+    name : str, optional
+        Name of an entry point. By default all of the group are imported.
+
+    Returns
+    -------
+    bool
+        Whether any plug-in was imported by this call.
 
     Raises
     ------
     PluginError
-        For one that cannot be imported, or that registers what is refused.
+        If a plug-in cannot be imported, or if what it registers is refused.
 
     Examples
     --------
@@ -93,7 +107,7 @@ def load(group: str, name: str | None = None) -> bool:
 
 
 def entry_points(group: str) -> Sequence[EntryPoint]:
-    """The plug-ins of a group, by name; none of them is imported."""
+    """Return the entry points of a group, sorted by name, without importing them."""
     return _entry_points(group, tuple(sys.path))
 
 
@@ -108,8 +122,11 @@ def _entry_points(group: str, path: tuple[str, ...]) -> Sequence[EntryPoint]:
 
 @lru_cache(maxsize=8)
 def _has_entry_points(path: tuple[str, ...]) -> bool:
-    """Whether any package has an entry point for us: a look at the files that would say so, since
-    ``importlib.metadata`` takes longer to import than most evaluations take."""
+    """Return whether any installed package has an entry point of Calipers.
+
+    Metadata files are searched directly, because the import of ``importlib.metadata`` takes longer
+    than most evaluations.
+    """
     if any(
         hasattr(finder, "find_distributions")
         for finder in sys.meta_path
@@ -135,12 +152,12 @@ def _has_entry_points(path: tuple[str, ...]) -> bool:
 
 
 def _is_path_finder(finder: object) -> bool:
-    """Whether it is the one that looks into the folders of the path."""
+    """Return whether a finder is the one that searches the folders of ``sys.path``."""
     return getattr(finder, "__name__", "") == "PathFinder"
 
 
 def _package(point: EntryPoint) -> str:
-    """The package that an entry point is of, with its version."""
+    """Return the package of an entry point, with its version."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else ""
 
 
@@ -161,10 +178,20 @@ def _load(point: EntryPoint) -> None:
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """What there is of a kind, by name: Calipers' own in the order of its ``modules``, whose import
-    registers it, then what plug-ins and others have registered.
+    """Registry of objects of one kind by name.
 
-    A name is looked up among Calipers' own first, without a look at what else is installed.
+    The objects of Calipers come first, in the order of ``modules``, whose import registers them,
+    then those that plug-ins and others have registered. A name is looked up among the objects of
+    Calipers first, without a search of the installed packages.
+
+    Parameters
+    ----------
+    what : str
+        Kind of the objects, for messages.
+    group : str
+        Group of the entry points of plug-ins.
+    modules : sequence of str, default=()
+        Modules of Calipers that register objects of this kind.
 
     Examples
     --------
@@ -186,15 +213,29 @@ class Registry(Mapping[str, T], Generic[T]):
         self._has_own = not modules
 
     def register(self, name: str, entry: T, *, replace: bool = False) -> T:
-        """Enter something under a name that is free.
+        """Register an object under a name that is not in use.
 
-        ``replace=True`` puts it in the place of what was registered before from outside, as a
-        notebook cell does that is run again; what Calipers itself has stays.
+        Parameters
+        ----------
+        name : str
+            Name of the object.
+        entry : object
+            The object.
+        replace : bool, default=False
+            Whether to replace an object that was registered from outside Calipers, as a notebook
+            cell that is run again does. Objects of Calipers cannot be replaced.
+
+        Returns
+        -------
+        object
+            The object.
 
         Raises
         ------
         NameTakenError
-            For a name that something else has.
+            If the name belongs to another object.
+        TypeError
+            If the name is not text, or is blank.
         """
         if not (isinstance(name, str) and name.strip()):  # type: ignore[redundant-expr]
             raise TypeError(f"the name of a {self.what} is {name!r}, expected text")
@@ -243,7 +284,7 @@ class Registry(Mapping[str, T], Generic[T]):
                 self._has_own = True
 
     def _importing(self) -> int:
-        """Which of the modules is being imported; one more than there are if none is."""
+        """Return the index of the module that is being imported, or their number if none is."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             name = frame.f_globals.get("__name__", "")

@@ -1,4 +1,4 @@
-"""How far long work is, for whoever watches: the command does, on a terminal."""
+"""Progress of long computations, as the command shows it on a terminal."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ T = TypeVar("T")
 
 @dataclass
 class Stage:
-    """Work in steps, or in rows or the like, some of which are done; of how many, where that is
-    known."""
+    """Stage of a computation: steps, rows or other units, of which some are done.
+
+    ``total`` is 0 if it is unknown.
+    """
 
     what: str
     total: int
@@ -26,7 +28,7 @@ class Stage:
 
     @property
     def told(self) -> str:
-        """How far it is."""
+        """Progress of the stage, as text."""
         if not self.unit:
             return f"{self.what} {self.done + 1:,} of {self.total:,}"
         of = f" of {self.total:,}" if self.total else ""
@@ -42,7 +44,22 @@ _stages: list[Stage] = []
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """The items, each of which is a step of this work."""
+    """Yield the items, and count each of them as a step of a computation.
+
+    Parameters
+    ----------
+    items : iterable
+        Items to yield.
+    what : str
+        Name of the computation, such as ``"measuring"``.
+    total : int, optional
+        Number of items. By default their length, if they have one.
+
+    Yields
+    ------
+    object
+        The items.
+    """
     if total is None:
         total = len(items) if isinstance(items, Sized) else 0
     if total < 2:
@@ -54,13 +71,43 @@ def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T
 def track_rows(
     batches: Iterable[T], what: str, total: int | None, rows: Callable[[T], int]
 ) -> Iterator[T]:
-    """Batches of rows, so many in each and in all; None where nobody knows how many there are."""
+    """Yield batches, and count their rows.
+
+    Parameters
+    ----------
+    batches : iterable
+        Batches to yield.
+    what : str
+        Name of the computation.
+    total : int or None
+        Number of rows of all batches, or None if it is unknown.
+    rows : callable
+        Function that returns the number of rows of a batch.
+
+    Yields
+    ------
+    object
+        The batches.
+    """
     yield from _iterate_stage(batches, Stage(what, total or 0, monotonic(), unit="rows"), rows)
 
 
 @contextmanager
 def track_counter(what: str, unit: str) -> Iterator[Stage]:
-    """Work of which someone else says how far it is, by what is counted."""
+    """Provide a stage whose progress is set by the caller, in a ``with`` statement.
+
+    Parameters
+    ----------
+    what : str
+        Name of the computation.
+    unit : str
+        Name of what is counted, in the plural.
+
+    Yields
+    ------
+    Stage
+        The stage, whose ``done`` and ``total`` may be set.
+    """
     stage = Stage(what, 0, monotonic(), unit=unit)
     _stages.append(stage)
     try:
@@ -83,7 +130,7 @@ def _iterate_stage(items: Iterable[T], stage: Stage, size: Callable[[T], int]) -
 
 
 def progress_text() -> str | None:
-    """How far the work is, and how long it may take still; None where nobody says."""
+    """Return the progress of the computation and its remaining time, or None if it is unknown."""
     stages = list(_stages)
     # Loops over single batches come and go.
     done, steps = (0, 0) if any(stage.unit for stage in stages) else _loop()
@@ -97,7 +144,7 @@ def progress_text() -> str | None:
 
 
 def _remaining_time(stages: list[Stage], inner: float) -> list[str]:
-    """How long the outermost stage may take still, by how long it took so far."""
+    """Return the remaining time of the outermost stage, estimated from the elapsed time."""
     if not stages or not all(stage.total for stage in stages):
         return []
     share, step = 0.0, 1.0
@@ -113,7 +160,7 @@ def _remaining_time(stages: list[Stage], inner: float) -> list[str]:
 
 
 def _round_number(number: float) -> str:
-    """Two digits or so, with a unit.
+    """Format a number to about two digits, with a unit.
 
     >>> _round_number(9_123_456), _round_number(41_700), _round_number(12)
     ('9.1 million', '42 thousand', '12')
@@ -132,6 +179,6 @@ def _duration(seconds: float) -> str:
 
 
 def _loop() -> tuple[int, int]:
-    """How far the loop of the core is, if the core is there."""
+    """Return the progress of the loop in the compiled core, if it is loaded."""
     core = sys.modules.get("calipers._core")
     return (0, 0) if core is None else core.progress()

@@ -1,8 +1,9 @@
-"""Tasks of your own: what it takes to declare one, and the function that makes its command.
+"""Custom tasks: the building blocks of a task, and the function that makes its command.
 
-A task is its measures, a problem, which makes systems of rows, a verb and a declaration. Whatever
-tasks share comes with that: names of columns, ids, missing values, weights, counts, clusters,
-slices, costs, streams, results, pages, comparisons and cross-validation.
+A task consists of measures, a problem, which makes systems from rows, a function and a
+declaration. It then has everything that tasks share: names of columns, ids, missing values,
+weights, counts, clusters, slices, costs, streams, results, pages, comparisons and
+cross-validation.
 """
 
 from calipers.evaluation.arguments import validate_arguments
@@ -24,7 +25,13 @@ ENGINES = ("memory", "stream", "spark", "dask")
 
 
 def register_command(task: Task) -> None:
-    """Make the command of a task."""
+    """Register the command of a task.
+
+    Parameters
+    ----------
+    task : Task
+        Declaration of the task.
+    """
     from calipers.cli.group import cli
     from calipers.cli.tasks import make_task_command
 

@@ -365,7 +365,9 @@ def test_from_day_to_day(tmp_path: Path) -> None:
 def test_damage(tmp_path: Path, what: str, field: str, value: object) -> None:
     verb, old, new = VERBS[what]
     data = json.loads(cal.keep_predictions(verb({"it": old})).to_json())
-    place = data["predictions"] if field in ("ids", "truth") else data["predictions"]["systems"]["it"]
+    place = (
+        data["predictions"] if field in ("ids", "truth") else data["predictions"]["systems"]["it"]
+    )
     place[field] = value
     (tmp_path / "last.json").write_text(json.dumps(data))
     with pytest.raises(cal.InputError, match=r"^.*last\.json: "):

@@ -1,1 +1,1 @@
-"""Building a test collection: topics, pools, assessors and what they judge, in one file."""
+"""Test collections: topics, pools, assessors and their relevance judgments, in one file."""

@@ -1,4 +1,4 @@
-"""One grade a document, of what several assessors said."""
+"""Adjudication: one grade per document from the grades of several assessors."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ RULES: Mapping[str, Callable[[Sequence[int]], int]] = {
 
 @dataclass(frozen=True)
 class AdjudicatedGrades:
-    """A grade for each judged document of each topic; ``disputed`` are those documents on which
-    assessors differ and no adjudicator has decided, so that a rule did; ``programs_only`` those
-    that no person has judged, which have no grade here."""
+    """One grade for each judged document of each topic.
+
+    ``disputed`` are the documents on which assessors disagree without a decision of an
+    adjudicator, so that their grade follows from a rule. ``programs_only`` are those that no
+    person has judged; they have no grade here.
+    """
 
     grades: Mapping[str, Mapping[str, int]]
     disputed: tuple[tuple[str, str], ...]
@@ -39,13 +42,34 @@ class AdjudicatedGrades:
 def adjudicated_grades(
     campaign: Campaign, *, assessor: str | None = None, rule: str = "majority"
 ) -> AdjudicatedGrades:
-    """The grades that stand for a campaign.
+    """Return the final grades of a campaign.
 
-    What an adjudicator decided stands. Else it is the grade that the persons who judged the
-    document gave, and where they differ ``rule`` says which: ``"majority"`` (of equally many the
-    lower one), ``"lowest"``, ``"median"`` (the lower one of two), ``"highest"`` or ``"first"``.
-    Repeats that were planted never count, and programs only where one is named: with ``assessor``
-    all grades are that assessor's, and nobody else's.
+    Parameters
+    ----------
+    campaign : Campaign
+        Campaign.
+    assessor : str, optional
+        Assessor, a person or a program, whose grades are returned; those of all others are
+        ignored.
+    rule : {"majority", "lowest", "median", "highest", "first"}, default="majority"
+        Grade of a document on which persons disagree and no adjudicator has decided. Ties of
+        "majority" are resolved by the lower grade, and "median" is the lower of two middle grades.
+
+    Returns
+    -------
+    AdjudicatedGrades
+        Grades by topic and document.
+
+    Raises
+    ------
+    InputError
+        If the assessor or the rule is unknown.
+
+    Notes
+    -----
+    A decision of an adjudicator has priority. Otherwise the grade is that of the persons who
+    judged the document. Planted repeats never count, and programs count only if one is named by
+    ``assessor``.
     """
     known = campaign.assessors()
     if assessor is not None and assessor not in known:

@@ -1,9 +1,9 @@
-"""Do assessors agree, what does it do to the systems where they do not, and what is to be decided.
+"""Inter-assessor agreement, its effect on the ranking of systems, and documents to adjudicate.
 
-Grades are of ``{assessor: {topic: {document: grade}}}``. How far assessors agree is told by
-:func:`calipers.agreement`; here stands what a test collection asks beyond it. κ, α and their like
-depend on how many documents are relevant at all, and so on how deep the pool is: values of pools of
-different depths cannot be compared.
+Grades are given as ``{assessor: {topic: {document: grade}}}``. Agreement in general is measured by
+:func:`calipers.agreement`; this module adds what a test collection needs. κ, α and similar
+coefficients depend on the proportion of relevant documents, and so on the depth of the pool:
+values for pools of different depths cannot be compared.
 """
 
 from __future__ import annotations
@@ -46,27 +46,27 @@ FEW_TOPICS = 10
 
 
 class AssessorGrade(Protocol):
-    """A grade that an assessor gave."""
+    """Grade given by an assessor."""
 
     @property
     def assessor(self) -> str:
-        """Who."""
+        """Name of the assessor."""
 
     @property
     def topic(self) -> str:
-        """Of which topic."""
+        """Id of the topic."""
 
     @property
     def document(self) -> str:
-        """Of which document."""
+        """Id of the document."""
 
     @property
     def grade(self) -> int:
-        """The grade."""
+        """Grade of the document."""
 
 
 def grades_by_assessor(judgments: Iterable[AssessorGrade]) -> dict[str, dict[str, dict[str, int]]]:
-    """The grades of each assessor, by topic and document."""
+    """Return the grades of each assessor, by topic and document."""
     made: dict[str, dict[str, dict[str, int]]] = {}
     for one in judgments:
         made.setdefault(one.assessor, {}).setdefault(one.topic, {})[one.document] = one.grade
@@ -74,7 +74,7 @@ def grades_by_assessor(judgments: Iterable[AssessorGrade]) -> dict[str, dict[str
 
 
 def _columns(grades: Grades) -> dict[str, list[Any]]:
-    """A row a grade; an item is a document for a topic."""
+    """Return the grades in columns, one row per grade; an item is a document of a topic."""
     rows = [
         (f"{topic}\t{document}", assessor, grade, topic)
         for assessor, of in grades.items()
@@ -87,18 +87,30 @@ def _columns(grades: Grades) -> dict[str, list[Any]]:
 
 
 def agreement(grades: Grades, **how: Any) -> Evaluation:
-    """How far assessors agree about the documents that two or more judged.
+    """Measure inter-assessor agreement on the documents that two or more assessors judged.
 
-    Krippendorff's α on the ordinal scale, the share of pairs of grades that agree, Gwet's AC1 and
-    Fleiss' κ, with intervals for documents like these; the tables of the result have each pair of
-    assessors with Cohen's κ (of weights 1 − d², d being the distance of grades), and each assessor
-    by what α is without. ``how`` is handed to :func:`calipers.agreement`. Without a document that
-    two judged nothing is defined, and nothing is 1.
+    The measures are Krippendorff's α on the ordinal scale, percent agreement (the proportion of
+    pairs of grades that agree), Gwet's AC1 and Fleiss' κ, with intervals for a population of
+    documents. The tables of the result have Cohen's κ for each pair of assessors (with weights 1 −
+    d², where d is the distance of the grades), and α without each assessor. If no document was
+    judged by two assessors, all measures are undefined; they are not set to 1.
+
+    Parameters
+    ----------
+    grades : mapping
+        Grades as ``{assessor: {topic: {document: grade}}}``.
+    **how
+        Options of :func:`calipers.agreement`.
+
+    Returns
+    -------
+    Evaluation
+        Measures of agreement.
 
     Raises
     ------
     InputError
-        For fewer than two assessors.
+        If there are fewer than two assessors.
 
     Examples
     --------
@@ -118,8 +130,11 @@ def agreement(grades: Grades, **how: Any) -> Evaluation:
 
 @dataclass(frozen=True)
 class TopicLevelAgreement:
-    """Agreement with an interval for topics like these, of which ``topics`` have a document that
-    two judged. ``caution`` says why the interval may be too short."""
+    """Agreement with an interval for a population of topics.
+
+    ``topics`` is the number of topics with a document that two assessors judged. ``caution`` says
+    why the interval may be too short.
+    """
 
     measure: str
     value: float
@@ -133,18 +148,38 @@ class TopicLevelAgreement:
 def topic_level_agreement(
     grades: Grades, measure: str = "Krippendorff-alpha(scale='ordinal')", *, level: float = 0.95
 ) -> TopicLevelAgreement:
-    """The same with an interval for topics like these.
+    """Measure inter-assessor agreement with an interval for a population of topics.
 
-    Documents of one topic are judged with one narrative in mind, so that assessors who read it in
-    two ways differ on many of them: an interval over documents is then too short.
+    Documents of one topic are judged with the same narrative in mind, so that assessors who
+    understand it differently disagree on many of them. An interval over documents is then too
+    short.
 
-    Each topic is what its documents move the value by. The limits are Student's for the logarithm
-    of 1 − value, which is a ratio of two sums; and at least those of the Bayesian bootstrap of
-    topics, whose half a unit below is somewhat worse than the worst topic, since where no two
-    topics differ their spread says nothing. (From the lower end of the range, −1, half a unit would
-    pull both limits down: of six topics without much disagreement the upper one would then be below
-    the truth one time in ten, and the lower one never above it.)
+    Parameters
+    ----------
+    grades : mapping
+        Grades as ``{assessor: {topic: {document: grade}}}``.
+    measure : str, default="Krippendorff-alpha(scale='ordinal')"
+        Measure of agreement.
+    level : float, default=0.95
+        Confidence level.
 
+    Returns
+    -------
+    TopicLevelAgreement
+        Value and interval.
+
+    Notes
+    -----
+    Each topic contributes the influence of its documents on the value. The limits are those of
+    Student's t for the logarithm of 1 − value, which is a ratio of two sums, and at least as far
+    from the value as those of the Bayesian bootstrap of topics. The bootstrap adds half a unit
+    somewhat below the worst topic, because the spread is uninformative if no two topics differ.
+    (At the lower end of the range, −1, half a unit would pull both limits down: for six topics
+    without much disagreement the upper limit would be below the true value one time in ten, and
+    the lower limit never above it.)
+
+    Examples
+    --------
     >>> ann = {str(t): {"x": 0, "y": t % 3, "z": 1} for t in range(20)}
     >>> ben = {str(t): {"x": 0, "y": t % 2, "z": 1} for t in range(20)}
     >>> found = topic_level_agreement({"ann": ann, "ben": ben})
@@ -171,7 +206,7 @@ def topic_level_agreement(
 def _topic_mean_interval(
     value: float, topics: FloatArray, ends: tuple[float, float], level: float
 ) -> tuple[float, float]:
-    """The limits for the mean of what topics have, each as far as the farther of two methods."""
+    """Return the limits for the mean over topics: for each limit the wider one of two methods."""
     lowest, most = ends
     reached = most - bayesian_bootstrap.reach(most - topics, most - lowest)
     made = bayesian_bootstrap.lower_tail(topics, (max(lowest, reached), most), level)
@@ -186,9 +221,24 @@ def _topic_mean_interval(
 def self_agreement(
     first: Grades, again: Grades, *, level: float = 0.95
 ) -> dict[str, tuple[float, float, float, int]]:
-    """Of each assessor who judged documents a second time: the share of those graded alike, its
-    interval and their number. Nobody agrees with others more than with themselves.
+    """Measure intra-assessor agreement of the assessors who judged documents a second time.
 
+    Parameters
+    ----------
+    first, again : mapping
+        Grades of the first and of the second judgments, as ``{assessor: {topic: {document:
+        grade}}}``.
+    level : float, default=0.95
+        Confidence level.
+
+    Returns
+    -------
+    dict of str to tuple
+        For each assessor the proportion of identical grades, the limits of its interval, and the
+        number of documents. It limits what can be expected of the agreement with others.
+
+    Examples
+    --------
     >>> found = self_agreement({"ann": {"1": {"x": 1, "y": 0}}}, {"ann": {"1": {"x": 1, "y": 2}}})
     >>> found["ann"][0], found["ann"][3]
     (0.5, 2)
@@ -209,8 +259,12 @@ def self_agreement(
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A document about which assessors differ, by ``apart`` grades; ``crosses`` where one finds it
-    relevant and another does not, and ``decided`` with the grade of an adjudicator."""
+    """Document on which assessors disagree.
+
+    ``apart`` is the difference between the highest and the lowest grade. ``crosses`` says that one
+    assessor finds the document relevant and another does not. ``decided`` is the grade of an
+    adjudicator.
+    """
 
     topic: str
     document: str
@@ -228,9 +282,29 @@ def disagreements(
     rel: int = 1,
     also_decided: bool = False,
 ) -> list[Disagreement]:
-    """The documents to adjudicate: those whose grades are ``apart`` or more, those first that one
-    assessor finds relevant and another does not, then those furthest apart.
+    """Return the documents to adjudicate.
 
+    Parameters
+    ----------
+    grades : mapping
+        Grades as ``{assessor: {topic: {document: grade}}}``.
+    decided : mapping, optional
+        Grades of adjudicators, by topic and document.
+    apart : int, default=1
+        Minimum difference between the highest and the lowest grade.
+    rel : int, default=1
+        Lowest relevant grade.
+    also_decided : bool, default=False
+        Whether to include documents that an adjudicator has decided.
+
+    Returns
+    -------
+    list of Disagreement
+        Documents that one assessor finds relevant and another does not come first, then those with
+        the largest differences.
+
+    Examples
+    --------
     >>> found = disagreements({"ann": {"1": {"x": 0, "y": 2}}, "ben": {"1": {"x": 1, "y": 3}}})
     >>> [(one.document, one.apart, one.crosses) for one in found]
     [('x', 1, True), ('y', 1, False)]
@@ -256,10 +330,15 @@ def disagreements(
 
 @dataclass(frozen=True)
 class RankingStability:
-    """The order of systems by one measure with every choice of one assessor for each topic that two
-    or more judged: how far it is from that by the final grades, in the mean and over the middle 95%
-    of ``draws`` random choices; ``distinct`` orders came of them, and of ``pairs`` of systems that
-    are told apart by the final grades ``reversed`` ones changed places in some draw."""
+    """Stability of the ranking of systems by one measure under the choice of assessors.
+
+    For each topic that two or more assessors judged, one of them is chosen at random in each of
+    ``draws`` draws. ``tau`` and ``tau_ap`` are the mean correlations with the ranking by the final
+    grades, and ``tau_low`` and ``tau_high`` are the limits of the middle 95% of τ. ``distinct`` is
+    the number of different rankings, ``pairs`` the number of pairs of systems that differ
+    significantly by the final grades, and ``reversed`` are those pairs whose order is reversed in
+    some draw.
+    """
 
     measure: str
     topics: int
@@ -275,7 +354,7 @@ class RankingStability:
 
 @dataclass(frozen=True)
 class AssessorSwap:
-    """The systems by the final grades, and by those of one assessor where there are such."""
+    """Rankings of systems by the final grades, and by those of one assessor where available."""
 
     assessor: str
     topics: int
@@ -290,10 +369,31 @@ def swap_assessors(
     measures: Sequence[str] = MEASURES,
     level: float = 0.95,
 ) -> list[AssessorSwap]:
-    """For each assessor the order of systems by their grades, on the topics of which they judged a
-    document; documents that they did not judge have their final grades. Topics that nobody judged
-    with them are left out.
+    """Compare the ranking of systems by each assessor's grades with that by the final grades.
 
+    The topics are those of which the assessor judged a document. Documents that the assessor did
+    not judge have their final grades. Topics that nobody else judged are excluded.
+
+    Parameters
+    ----------
+    grades : mapping
+        Grades as ``{assessor: {topic: {document: grade}}}``.
+    final : mapping
+        Final grades, by topic and document.
+    rankings : mapping
+        Rankings of the runs (:func:`~calipers.campaign.runs.read_rankings`).
+    measures : sequence of str
+        Measures with a direction, averaged over topics.
+    level : float, default=0.95
+        Confidence level of the tests of pairs.
+
+    Returns
+    -------
+    list of AssessorSwap
+        Changes for each assessor.
+
+    Examples
+    --------
     >>> ann, ben = {"1": {"x": 1, "y": 0}}, {"1": {"x": 0, "y": 1}}
     >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
     >>> found = swap_assessors({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])
@@ -318,7 +418,7 @@ def swap_assessors(
 
 
 def _shared_topics(grades: Grades) -> list[str]:
-    """The topics that two or more judged."""
+    """Return the topics that two or more assessors judged."""
     times = Counter(topic for of in grades.values() for topic, documents in of.items() if documents)
     return sorted(topic for topic, number in times.items() if number > 1)
 
@@ -333,9 +433,27 @@ def swapped_orders(
     seed: int = 0,
     level: float = 0.95,
 ) -> list[RankingStability]:
-    """How the order of systems depends on who judges: each topic that several judged is given to
-    one of them at random, again and again (after Voorhees 2000).
+    """Measure the stability of the ranking of systems under random choices of assessors.
 
+    In each draw every topic that several assessors judged is assigned to one of them at random
+    (Voorhees, 2000).
+
+    Parameters
+    ----------
+    grades, final, rankings, measures, level
+        See :func:`swap_assessors`.
+    draws : int, default=1000
+        Number of random draws.
+    seed : int, default=0
+        Seed of the random draws.
+
+    Returns
+    -------
+    list of RankingStability
+        Stability by each measure; empty if no topic has two assessors.
+
+    Examples
+    --------
     >>> ann, ben = {"1": {"x": 1, "y": 0}}, {"1": {"x": 0, "y": 1}}
     >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
     >>> [found] = swapped_orders({"ann": ann, "ben": ben}, ann, runs, measures=["RR"])

@@ -1,11 +1,13 @@
-"""Who judges which topic, as INEX did it: every participant judges some topics, about as many
-documents each, and none mostly documents that only its own systems found.
+"""Assignment of topics to judges by integer programming, as at INEX.
 
-An integer program with x_pt = 1 where p judges t. So many judge a topic as are wanted (two or more
-on topics whose agreement is to be measured), none whose own systems alone found half of its pool,
-and none who declared a conflict. What is made small is the largest load L, with the documents that
-somebody judges of those that only its own systems found, less 5 for each topic that is judged by
-whoever wrote it (who knows best what was meant):
+Every participant judges some topics, with about equal numbers of documents, and nobody judges
+mostly documents that only the participant's own systems found.
+
+The binary variable x_pt is 1 if p judges t. Each topic has the required number of judges (two or
+more for topics whose agreement is to be measured), none of whom has systems that alone found half
+of its pool, and none of whom declared a conflict of interest. The objective to minimize is the
+largest load L, plus the number of judged documents that only the judge's own systems found, minus
+5 for each topic that is judged by its author (who knows best what was meant):
 
     L + Σ x_pt · own_pt · size_t − 5 · [p wrote t],  Σ_t x_pt · size_t ≤ L.
 """
@@ -40,12 +42,14 @@ MOST_NODES = (20_000, 200)
 
 @dataclass(frozen=True)
 class Assignment:
-    """Who judges which topics.
+    """Assignment of topics to judges.
 
-    ``objective`` is what was made small, ``gap`` how much smaller it might be made (0: nobody can
-    do better), ``loads`` how many documents each judges, and ``own`` how many of these only its own
-    systems found. ``unique`` says that of equal assignments this is the first; of more than 100
-    variables it is the one that the solver of this version of SciPy finds.
+    ``topics`` are the judges of each topic. ``objective`` is the value of the objective function,
+    and ``gap`` an upper bound on how much smaller it could be (0: the assignment is optimal).
+    ``loads`` are the numbers of documents of each judge, and ``own`` the numbers of those that
+    only the judge's own systems found. ``unique`` says that this is the first of all equivalent
+    assignments; with more than 100 variables the result is that of the solver of the installed
+    version of SciPy.
     """
 
     topics: Mapping[str, tuple[str, ...]]
@@ -57,7 +61,7 @@ class Assignment:
 
     @property
     def judges(self) -> dict[str, list[str]]:
-        """The topics of each judge."""
+        """Topics of each judge."""
         return {j: [t for t, of in self.topics.items() if j in of] for j in self.loads}
 
 
@@ -73,33 +77,38 @@ def assign(
 ) -> Assignment:
     """Assign topics to judges; the same arguments, in any order, give the same assignment.
 
-    Of several best assignments it is the one in which the first topic is judged by the first judges
-    by name that any best one has, then the second topic, and so on. With more than 100 variables
-    (judges times topics) the search ends before it has proved that there is no better one.
+    Of several optimal assignments the result is the one in which the first topic is judged by the
+    first judges by name that any of them has, then the second topic, and so on. With more than 100
+    variables (judges times topics) the search may end before optimality is proved.
 
     Parameters
     ----------
-    sizes
-        How many documents of each topic are judged.
-    judges
-        Who judges.
-    times
-        By how many a topic is judged, of all or by topic (1 where it is not named).
-    own
-        By topic and participant, the share of its documents that no other participant found
+    sizes : mapping of str to int
+        Number of documents to judge for each topic.
+    judges : collection of str
+        Names of the judges.
+    times : int or mapping of str to int, default=1
+        Number of judges of a topic, for all or by topic (1 for topics that are not in it).
+    own : mapping, optional
+        By topic and participant, the proportion of its documents that no other participant found
         (:func:`~calipers.campaign.pooling.unique_proportions`).
-    authors
-        The participant that wrote a topic.
-    conflicts
+    authors : mapping of str to str, optional
+        Participant that wrote a topic.
+    conflicts : mapping of str to collection of str, optional
         By topic, judges or participants that do not judge it.
-    participants
-        The participant that a judge belongs to; its own name where it is not there. Topics that are
-        judged several times are judged by several participants where there are so many.
+    participants : mapping of str to str, optional
+        Participant that a judge belongs to; by default the judge. Topics with several judges are
+        judged by different participants if there are enough.
+
+    Returns
+    -------
+    Assignment
+        Judges of each topic.
 
     Raises
     ------
     InputError
-        Where a topic cannot be assigned, saying which and why.
+        If a topic cannot be assigned; the message says which and why.
 
     Examples
     --------
@@ -154,7 +163,7 @@ def _check(
     apart: Collection[str],
     allowed: Any,
 ) -> None:
-    """That there are enough who may judge a topic."""
+    """Check that a topic has enough eligible judges."""
     able = int(allowed.sum())
     if able >= wanted:
         return
@@ -178,7 +187,7 @@ def _group_constraints(
     wanted: Mapping[str, int],
     topics: list[str],
 ) -> list[tuple[list[int], int]]:
-    """Judges of one participant, and the topic of which one of them at most judges."""
+    """Return groups of judges of one participant, at most one of whom judges the topic."""
     groups: dict[str, list[int]] = {}
     for i, name in enumerate(names):
         groups.setdefault(of[name], []).append(i)
@@ -192,7 +201,7 @@ def _group_constraints(
 
 @dataclass(frozen=True, eq=False)
 class _IntegerProgram:
-    """The integer program; variables are x by judge and topic, and the largest load."""
+    """Integer program; the variables are x by judge and topic, and the largest load."""
 
     size: FloatArray
     own: FloatArray
@@ -203,11 +212,11 @@ class _IntegerProgram:
 
     @property
     def cost(self) -> FloatArray:
-        """What each variable costs."""
+        """Coefficients of the objective function."""
         return np.append((self.own - AUTHOR * self.wrote).reshape(-1), 1.0)
 
     def _solved(self, cost: FloatArray, fixed: Mapping[int, int], most: float | None = None) -> Any:
-        """The solution with some variables fixed, of no more than an objective."""
+        """Solve the program with some variables fixed, and an upper bound on the objective."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         judges, topics = self.allowed.shape
@@ -248,7 +257,7 @@ class _IntegerProgram:
         )
 
     def best(self) -> tuple[Any, float, float]:
-        """The best assignment, its objective, and how much smaller that might be."""
+        """Return the best assignment, its objective, and the optimality gap."""
         found = self._solved(self.cost, {})
         if found.x is None:  # every topic can be assigned, so that only the nodes can have ended
             raise InputError("no assignment was found; give fewer topics or judges at a time")
@@ -259,7 +268,7 @@ class _IntegerProgram:
         return chosen, objective, gap
 
     def first(self, chosen: Any, objective: float) -> Any:
-        """Of all that are as good the first: topic by topic the first judges by name."""
+        """Return the first equivalent assignment: topic by topic the first judges by name."""
         judges, topics = self.allowed.shape
         fixed: dict[int, int] = {}
         for k in range(topics):

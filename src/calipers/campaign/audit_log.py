@@ -1,4 +1,4 @@
-"""The audit trail: who did what, when, and what stood before."""
+"""Audit log: who did what, when, and what the value was before."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from calipers.campaign.store import Campaign
 
 
 class AuditEntry(NamedTuple):
-    """An event, with what stood before and what stands after it: of a grade the grade, of a
-    preference 1, 0 or −1 as seen from ``document``; None where nothing does."""
+    """Event, with the values before and after it.
+
+    The value is the grade, or for a preference 1, 0 or −1 relative to ``document``; it is None if
+    there is none.
+    """
 
     event: int
     time: str
@@ -36,7 +39,7 @@ def audit_log(
     topic: str | None = None,
     document: str | None = None,
 ) -> list[AuditEntry]:
-    """All that was done, in order, or what somebody did, about a topic or a document."""
+    """Return all events in order, or those of an assessor, a topic or a document."""
     return [
         done
         for done in _replay(campaign)
@@ -77,7 +80,7 @@ def _key(event: LoggedEvent) -> tuple[Any, ...]:
 
 
 def _top_grade(stack: list[LoggedEvent], seen: LoggedEvent) -> int | None:
-    """The grade on top, of a preference as seen from the document of an event."""
+    """Return the current grade, for a preference relative to the document of an event."""
     if not stack:
         return None
     top = stack[-1]

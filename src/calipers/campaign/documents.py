@@ -1,8 +1,8 @@
-"""Documents to be judged: texts, pages, XML and images, from files, folders and tables.
+"""Documents to be judged: text, HTML, XML and images, from files, folders and tables.
 
-How a page shows XML is decided by its tree alone, since every collection has its own names:
-elements that hold elements only are groups, others are paragraphs, and what stands amid text stays
-within it.
+The display of XML is determined by its tree alone, because every collection has its own names:
+elements that contain only elements are groups, others are paragraphs, and elements within text are
+inline.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _BATCH = 4096
 
 @dataclass(frozen=True)
 class DocumentColumns:
-    """Which columns of a table have what; by their usual names where None."""
+    """Names of the columns of a table of documents; None for the usual names."""
 
     document: str | None = None
     text: str | None = None
@@ -77,19 +77,33 @@ def read_documents(
     wanted: Collection[str] | None = None,
     columns: DocumentColumns | None = None,
 ) -> Iterator[Document]:
-    """The documents in a folder, a table or a file, all or those ``wanted``, one after the other.
+    """Read the documents in a folder, a table or a file, one after the other.
 
-    In a folder a document is a file, whose id is its name with or without extension (of files in
-    folders, the path below the one given). A table (JSON Lines, TSV, CSV, Parquet, Feather) has a
-    column of ids and one of texts, of HTML, of XML, or of images: bytes, or paths below its own
-    folder. Any other file is one document.
+    In a folder each file is a document; its id is the name of the file with or without extension
+    (in subfolders, the path relative to the folder). A table (JSON Lines, TSV, CSV, Parquet,
+    Feather) has a column of ids and a column of text, of HTML, of XML, or of images: bytes, or
+    paths below its own folder. Any other file is a single document.
+
+    Parameters
+    ----------
+    source : path
+        Folder, table or file.
+    wanted : collection of str, optional
+        Ids of the documents to read. By default all are read.
+    columns : DocumentColumns, optional
+        Names of the columns of a table.
+
+    Yields
+    ------
+    Document
+        Next document.
 
     Raises
     ------
     InputError
-        With file and line or row: for a document that stands there twice, text that is no UTF-8,
-        XML that is not well-formed or defines entities, an image that is none, files outside of
-        the folder, and a single file that is not wanted.
+        If a document is duplicated, text is not UTF-8, XML is not well-formed or defines entities,
+        an image is invalid, a file is outside the folder, or a single file is not wanted. The
+        message names file and line or row.
 
     Examples
     --------
@@ -121,10 +135,34 @@ def add_documents(
     partial: bool = False,
     replace: bool = False,
 ) -> tuple[int, list[tuple[str, str]]]:
-    """Add the pooled documents that sources hold (with ``every`` all documents); how many are new,
-    and which pooled documents are still not there, each with one of its topics.
+    """Add the pooled documents in the sources to a campaign.
 
-    Unless ``partial``, those are an error, and nothing is added.
+    Parameters
+    ----------
+    campaign : Campaign
+        Campaign that the documents are added to.
+    sources : iterable of path
+        Folders, tables or files (:func:`read_documents`).
+    columns : DocumentColumns, optional
+        Names of the columns of tables.
+    every : bool, default=False
+        Whether to add all documents rather than only pooled ones.
+    partial : bool, default=False
+        Whether pooled documents may be missing; otherwise they are an error, and nothing is added.
+    replace : bool, default=False
+        Whether to replace documents that exist already with different content.
+
+    Returns
+    -------
+    new : int
+        Number of new documents.
+    missing : list of tuple of str
+        Pooled documents that are still missing, as (topic, document) with one of their topics.
+
+    Raises
+    ------
+    InputError
+        If nothing is pooled yet, documents are missing, or a source is invalid.
     """
     pooled = {one.document: one.topic for one in reversed(campaign.pool())}
     if not pooled and not every:
@@ -191,7 +229,7 @@ def _is_table(path: str) -> bool:
 
 
 def _read_single_document(path: Path, wanted: Collection[str] | None) -> Document:
-    """A file that is one document."""
+    """Read a file that is a single document."""
     inner = PurePosixPath(path.name)
     named = _match_name(inner, wanted)
     if path.suffix.lower() == ".json" and (wanted is None or named is None):
@@ -209,7 +247,7 @@ def _read_single_document(path: Path, wanted: Collection[str] | None) -> Documen
 
 
 def _possible_names(inner: PurePosixPath) -> list[str]:
-    """What a document may be called that is a file: as it, with or without extension and path."""
+    """Return the possible ids of a file: its name, with or without extension and path."""
     return [str(inner), str(inner.with_suffix("")), inner.name, inner.stem]
 
 
@@ -240,8 +278,10 @@ def _read_file(document: str, path: Path) -> Document:
 
 
 def check_document(where: str, document: Document) -> Document:
-    """A document that is what it is said to be; text that is an image is that, and XML is in
-    UTF-8 whatever it was in."""
+    """Check that a document matches its media type, and normalize it.
+
+    A text document with the content of an image becomes an image, and XML is converted to UTF-8.
+    """
     body = document.body
     found = next((media for media, begins in _BEGINNINGS if begins(body)), None)
     if document.media.startswith("image/") and found is None:
@@ -286,7 +326,10 @@ def _rows_of_lines(path: str) -> _Rows:
 
 
 def _rows_of_tsv(path: str, columns: DocumentColumns) -> _Rows:
-    """Without quotes; where no header names a column of ids, id and text, or id, title and text."""
+    """Yield the rows of a TSV file without quoting.
+
+    If no header names a column of ids, the columns are id and text, or id, title and text.
+    """
     names: list[str] | None = None
     with ByteSource.of(path).text() as stream:
         for number, line in stream.lines():
@@ -331,7 +374,7 @@ def _parse_rows(
 
 
 def _get_field(where: str, row: Mapping[str, Any], asked: str | None, usual: Iterable[str]) -> Any:
-    """The value of a column, or None; one that was asked for has to be there."""
+    """Return the value of a column, or None; a column that was named by the user has to exist."""
     if asked is not None:
         if asked not in row:
             raise InputError(f"{where}: no column {asked!r}; {did_you_mean(asked, row)}")
@@ -378,7 +421,7 @@ def _body(
 
 
 def _image(where: str, value: Any, folder: Path) -> bytes:
-    """The bytes of an image: themselves, in a record of bytes and path, or in a file below."""
+    """Return the bytes of an image: the value, those of a record, or those of a file below."""
     if isinstance(value, Mapping):
         value = value.get("bytes") or value.get("path")
     if isinstance(value, bytes):
@@ -413,11 +456,18 @@ _ENCODING = re.compile(r"""(<\?xml\b[^>]*?encoding\s*=\s*["'])[\w.:-]+(?=["'])""
 
 
 def check_well_formed(where: str, body: bytes) -> bytes:
-    """An XML document in UTF-8, whatever its encoding was; :class:`InputError` where it is none.
+    r"""Convert an XML document to UTF-8 from any encoding, and check that it is well-formed.
 
+    Raises
+    ------
+    InputError
+        If the document is not well-formed XML.
+
+    Examples
+    --------
     >>> document = '<?xml version="1.0" encoding="latin-1"?><p>é</p>'.encode("latin-1")
     >>> check_well_formed("a.xml", document)
-    b'<?xml version="1.0" encoding="UTF-8"?><p>\\xc3\\xa9</p>'
+    b'<?xml version="1.0" encoding="UTF-8"?><p>\xc3\xa9</p>'
     """
     text = decode_xml(where, body)
     if "\0" in text:
@@ -429,8 +479,11 @@ def check_well_formed(where: str, body: bytes) -> bytes:
 
 
 def _parse_elements(where: str, body: bytes) -> list[Element]:
-    """The outermost elements. Characters may go by the names that HTML has for them, as documents
-    write them whose type declares these elsewhere."""
+    """Parse the root elements.
+
+    Characters may be written as the entities of HTML, as in documents whose document type declares
+    these elsewhere.
+    """
     text = _REFERENCE.sub(_character, body.decode())
     found = parse_elements(where, text.encode(), "a document")
     # (The parser passes over names that it does not know, in attributes, if there is a type.)
@@ -452,12 +505,12 @@ def _character(match: re.Match[str]) -> str:
 
 
 def parse_tree(document: str, body: bytes) -> list[dict[str, Any]]:
-    """The outermost elements of an XML document, as JSON can tell a page.
+    """Return the root elements of an XML document in a form that can be serialized as JSON.
 
-    Each has its ``tag``, its ``attributes``, its ``content`` (texts and elements, in order) and a
-    ``shape``: "group" and "line" hold elements only, below or beside each other, "heading" and
-    "paragraph" text, with elements amid it, and "empty" nothing. Text whose blanks count is
-    ``kept``.
+    Each has its ``tag``, its ``attributes``, its ``content`` (text and elements, in order) and a
+    ``shape``: "group" and "line" contain only elements, as blocks or inline; "heading" and
+    "paragraph" contain text, with inline elements; and "empty" contains nothing. Text with
+    significant white space is ``kept``.
 
     >>> [made] = parse_tree("1", b"<au><fnm>John</fnm> <snm>Smith</snm></au>")
     >>> made["shape"], [part["content"] for part in made["content"]]

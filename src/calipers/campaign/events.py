@@ -1,4 +1,4 @@
-"""Recording what assessors do: once, in order, and only upon what they saw."""
+"""Recording of the events of assessors: once, in order, and without lost updates."""
 
 from __future__ import annotations
 
@@ -23,13 +23,18 @@ _COLUMNS = tuple(field.name for field in fields(Event))
 
 
 def now() -> str:
-    """The time, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
 
 
 def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, str]) -> RecordResult:
-    """Record an event within a transaction; :class:`EditConflict` where it rests on what no longer
-    stands."""
+    """Record an event within a transaction; an event with a known id is not recorded again.
+
+    Raises
+    ------
+    EditConflict
+        If the event refers to a value that has changed in the meantime.
+    """
     check(event, grades)
     before = connection.execute(
         "SELECT event, assessor, topic, document, other, kind, grade, again FROM events "
@@ -50,7 +55,7 @@ def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, st
 
 
 def insert(connection: sqlite3.Connection, event: Event) -> int:
-    """Record an event that has been checked; its number."""
+    """Record an event that has been checked, and return its number."""
     made = connection.execute(
         f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
         astuple(replace(event, time=event.time or now())),
@@ -60,7 +65,7 @@ def insert(connection: sqlite3.Connection, event: Event) -> int:
 
 
 def check(event: Event, grades: Mapping[int, str]) -> None:
-    """That the event makes sense by itself."""
+    """Check that an event is valid by itself."""
     for name in ("id", "assessor", "topic", "document"):
         check_name(getattr(event, name), name)
     if event.kind not in KINDS:
@@ -91,7 +96,7 @@ def check(event: Event, grades: Mapping[int, str]) -> None:
 
 
 def check_name(name: object, what: str) -> str:
-    """That an id, or a name, is text that can be kept."""
+    """Check that an id or a name is text that can be stored, and return it."""
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"{what} {format_value(name)}, expected a name")
     if len(name) > _LONGEST_NAME:
@@ -104,7 +109,7 @@ def check_name(name: object, what: str) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """Whether SQLite can keep it whole."""
+    """Return whether SQLite can store the text unchanged."""
     return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
@@ -125,7 +130,7 @@ def _check_known(connection: sqlite3.Connection, event: Event) -> None:
 
 
 def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
-    """That what the event replaces is what stands."""
+    """Check that the value that an event replaces is the current one."""
     view = _VIEWS.get(_counts_as(event.kind, event.other))
     if view is None:
         return
@@ -150,7 +155,7 @@ def _counts_as(kind: str, other: str | None) -> str:
 def _current_event(
     connection: sqlite3.Connection, event: Event, view: str
 ) -> tuple[int | None, int | None]:
-    """The event that stands where this one would, and its grade."""
+    """Return the current event in the place of this one, and its grade."""
     where, values = "topic = ? AND document = ?", [event.topic, event.document]
     if view == "preferences":
         assert event.other is not None
@@ -164,7 +169,7 @@ def _current_event(
 
 
 def _check_undo(connection: sqlite3.Connection, event: Event) -> None:
-    """That the event that is taken back is the assessor's own, and stands."""
+    """Check that the event to undo belongs to the assessor and is current."""
     if event.replaces is None:
         raise InputError("an undo has to say which event it takes back")
     undone = connection.execute(

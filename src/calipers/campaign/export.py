@@ -1,4 +1,4 @@
-"""What a campaign has made, for other tools: judgments, samples, preferences, runs."""
+"""Export of a campaign for other tools: judgments, samples, preferences and runs."""
 
 from __future__ import annotations
 
@@ -24,15 +24,22 @@ from calipers.report.numbers import format_count
 
 @dataclass(frozen=True)
 class ExportFile:
-    """The bytes of a file, and what is to be said about them."""
+    """Content of an exported file, with notes about it."""
 
     content: bytes
     notes: tuple[str, ...] = ()
 
 
 def is_table(path: str) -> bool:
-    """Whether a name means a table: CSV, TSV, JSON, JSON Lines, Parquet or Feather. Else it means
-    TREC's text; :class:`InputError` where its extension means neither."""
+    """Return whether a name is that of a table rather than of TREC text.
+
+    Tables are CSV, TSV, JSON, JSON Lines, Parquet and Feather.
+
+    Raises
+    ------
+    InputError
+        If the extension is that of neither.
+    """
     suffix, _ = file_extension(path)
     if suffix in TEXTS or suffix in BINARIES or suffix == ".json":
         return True
@@ -45,7 +52,7 @@ def is_table(path: str) -> bool:
 
 
 def compress_file(path: str, make: Callable[[str], ExportFile]) -> ExportFile:
-    """What is made for a path without the extension of a compression, compressed if it has one."""
+    """Make a file for a path without its compression extension, and compress it if it has one."""
     check_writable(path)
     _, packed = file_extension(path)
     made = make(path[: len(path) - len(packed)])
@@ -61,9 +68,12 @@ def compress_file(path: str, make: Callable[[str], ExportFile]) -> ExportFile:
 def qrels(
     campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
 ) -> ExportFile:
-    """Judgments in the format of ``path`` (TREC's four fields, JSON, a table), one grade a document
-    as :func:`~calipers.campaign.adjudication.adjudicated_grades` takes it; pooled documents without
-    one, those that were not drawn among them, have −1."""
+    """Export judgments in the format of ``path``: TREC's four fields, JSON, or a table.
+
+    Each document has one grade, as returned by
+    :func:`~calipers.campaign.adjudication.adjudicated_grades`. Pooled documents without a grade,
+    including those that were not sampled, have −1.
+    """
     is_table(path)
     graded, notes = _collect_grades(campaign, assessor, rule)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], "grade": []}
@@ -85,9 +95,11 @@ def qrels(
 def format_sampled_judgments(
     campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
 ) -> ExportFile:
-    """Judgments of a sampled pool with their strata: as text with the five fields of sample_eval
-    (topic, 0, document, stratum, grade), as a table also with the probability of each document to
-    be drawn."""
+    """Export the judgments of a sampled pool with their strata.
+
+    Text has the five fields of sample_eval (topic, 0, document, stratum, grade); a table also has
+    the inclusion probability of each document.
+    """
     as_table = is_table(path)
     graded, notes = _collect_grades(campaign, assessor, rule)
     drawn = {(of.topic, of.stratum): (of.sampled, of.size) for of in campaign.strata()}
@@ -122,7 +134,7 @@ def format_sampled_judgments(
 def _collect_grades(
     campaign: Campaign, assessor: str | None, rule: str
 ) -> tuple[dict[str, dict[str, int]], list[str]]:
-    """The grade of each document that is judged or pooled, −1 where nobody has judged it."""
+    """Return the grade of each judged or pooled document, −1 if it is not judged, and notes."""
     made = adjudicated_grades(campaign, assessor=assessor, rule=rule)
     graded: dict[str, dict[str, int]] = {topic.topic: {} for topic in campaign.topics()}
     missing = 0
@@ -149,12 +161,11 @@ PREFERENCES = "topic", "assessor", "part", "doc", "grade"
 
 
 def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) -> ExportFile:
-    """Preferences as TREC writes them: topic, assessor, pair, document, level; or as a table of
-    these, by the extension of ``path``.
+    """Export preferences in TREC's format, or as a table by the extension of ``path``.
 
-    The preferred document of a pair has level 2, the other one 1, and both 1 where neither is
-    preferred. Where the preferences of an assessor go round in a circle, which no such file may
-    hold, each pair is a group of its own.
+    The fields are topic, assessor, pair, document and level. The preferred document of a pair has
+    level 2 and the other one 1; both have 1 if neither is preferred. If the preferences of an
+    assessor are cyclic, which such a file must not contain, each pair is a group of its own.
     """
     as_table, known = is_table(path), campaign.assessors()
     found: dict[tuple[str, str], list[Preference]] = defaultdict(list)
@@ -182,7 +193,7 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
 
 
 def _is_circular(own: list[Preference]) -> bool:
-    """Whether one could go from better to worse and come back."""
+    """Return whether preferences are cyclic."""
     worse: dict[str, set[str]] = defaultdict(set)
     for one in own:
         if one.grade:
@@ -198,7 +209,7 @@ def _is_circular(own: list[Preference]) -> bool:
 
 
 def runs(campaign: Campaign) -> dict[str, ExportFile]:
-    """The runs as TREC files, by the names of the files."""
+    """Export the runs as TREC files, by file name."""
     return {
         f"{file_name(name)}.run": ExportFile(zlib.decompress(content))
         for name, content in campaign.read("SELECT run, content FROM runs ORDER BY run")
@@ -206,7 +217,7 @@ def runs(campaign: Campaign) -> dict[str, ExportFile]:
 
 
 def file_name(name: str) -> str:
-    """A name as that of a file: signs that lead elsewhere are written as %2F is."""
+    """Convert a name to a file name; special characters are percent-encoded, as %2F is."""
     made = quote(name, safe=" -_.,~+=@()[]")
     return f"%2E{made[1:]}" if made.startswith(".") else made
 
@@ -216,7 +227,7 @@ def _lines(lines: Iterator[str]) -> bytes:
 
 
 def _field(text: str) -> str:
-    """A field of TREC text, which has no blanks."""
+    """Check that a field of TREC text has no blanks, and return it."""
     if not text or any(sign in text for sign in " \t\n\v\f\r\0"):
         raise InputError(
             f"TREC text has no place for {format_value(text)}: its fields have no blanks"
@@ -225,7 +236,7 @@ def _field(text: str) -> str:
 
 
 def tables(campaign: Campaign, kind: str) -> Mapping[str, ExportFile]:
-    """Everything as tidy tables, by the names of the files."""
+    """Export all data as tidy tables, by file name."""
     return {
         f"{name}.{kind}": ExportFile(
             tidy_tables.format_table(tidy_tables.table(campaign, name), f"{name}.{kind}")
@@ -242,9 +253,10 @@ JUDGMENTS = (
 
 
 def judgments(campaign: Campaign, assessor: str | None = None) -> Any:
-    """All grades and preferences that stand as one table: who, person or program, when, how long.
+    """Export all current grades and preferences as one table.
 
-    It can be imported again. (What adjudicators decided is theirs alone, and among ``tables``.)
+    It has the assessor, person or program, the time, and the duration, and can be imported again.
+    (Decisions of adjudicators are not included; they are among ``tables``.)
     """
     known = campaign.assessors()
     if assessor is not None and assessor not in known:

@@ -1,4 +1,4 @@
-"""What the systems of a campaign are to be good at, and what follows from it."""
+"""Goals of the systems of a campaign, with their default pool depths and measures."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Goal:
-    """A goal: how deep pools go unless told otherwise, and which measures are usual, the one that
-    decides first."""
+    """Goal of a campaign, with default pool depth and measures, primary measure first."""
 
     name: str
     depth: int
@@ -27,8 +26,10 @@ _TOP = re.compile(r"top[- ]?([1-9]\d{0,3})")
 
 
 def parse_goal(name: str) -> Goal:
-    """The goal of a name: ``"top-K"``, a good answer among the first K; or ``"high recall"``, as
-    many relevant documents as there are.
+    """Parse the name of a goal.
+
+    The goals are ``"top-K"``, a good result among the first K, and ``"high recall"``, as many
+    relevant documents as possible.
 
     Examples
     --------
@@ -48,11 +49,11 @@ def parse_goal(name: str) -> Goal:
 
 
 def parse_measures(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
-    """The measures of these names, each by its own; names of several are taken apart, as
-    :func:`calipers.retrieval` does.
+    """Return the canonical names of measures; names of groups of measures are expanded.
 
-    They have to be of one grade a document, since that is what a campaign has in the end: complete
-    or of a sample, but not of subtopics or of preferences.
+    Names are parsed as by :func:`calipers.retrieval`. The measures have to be based on one grade
+    per document, because that is the result of a campaign: on complete or sampled judgments, but
+    not on subtopics or preferences.
 
     Examples
     --------

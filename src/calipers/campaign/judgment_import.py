@@ -1,4 +1,4 @@
-"""Judgments that were made elsewhere: read from files of every kind, and recorded as events."""
+"""Import of judgments from files of any format, recorded as events."""
 
 from __future__ import annotations
 
@@ -31,9 +31,12 @@ from calipers.data.trec_tables import DOCUMENT, GRADE, TOPIC
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """What became of the judgments of a file: how many are new, took the place of others, were
-    there already, are of documents marked as not judged (a negative grade), are of topics that
-    the campaign does not have, and are of what nobody waits for; and the assessors that are new."""
+    """Summary of an import.
+
+    The counts are those of judgments that are new, that replaced others, that existed already with
+    the same grade, of documents marked as not judged (a negative grade), of topics that the
+    campaign does not have, and that were not requested. ``assessors`` are the new assessors.
+    """
 
     new: int = 0
     replaced: int = 0
@@ -69,36 +72,45 @@ def import_judgments(
 
     Parameters
     ----------
-    source
-        A file of TREC's judgments (four fields) or preferences (five), a table (CSV, Parquet,
-        Feather, JSON Lines) with the columns topic, document and grade, and, where they are known,
-        assessor, other (of a preference, whose grade is 1, 0 or −1), time, seconds, shown, again
-        and note; or a data frame or a dict of such columns.
-    assessor
-        Who judged, where the rows do not say. In TREC's preferences the second field says.
-    kind
-        What a file of TREC text holds: ``"qrels"`` or ``"prefs"``, where its fields leave it open.
-    program
-        Whether the assessors are programs, such as language models, and no persons, where a column
-        kind (person or program) does not say. They are assessors like others, but never stand in
-        for persons.
-    participant, details
-        The group that new assessors belong to; and what is known of them, such as
-        ``{"model": …, "prompt": …}``.
-    only_known
-        Leave out topics that the campaign does not have; else they are an error.
-    overwrite
-        Whether a grade takes the place of another one that the same assessor has given the same
-        document; else that is an error. The same grade again is no event.
-    missing
-        Take only what is still to be judged: documents that are pooled (drawn, where the pool is
-        sampled), of topics that are the assessor's, and not judged by the same assessor before.
+    campaign : Campaign
+        Campaign that the judgments are added to.
+    source : path, data frame or dict of columns
+        A file of TREC judgments (four fields) or preferences (five); a table (CSV, Parquet,
+        Feather, JSON Lines) with the columns topic, document and grade, and, if known, assessor,
+        other (of a preference, whose grade is 1, 0 or −1), time, seconds, shown, again and note;
+        or a data frame or a dict of such columns.
+    assessor : str, optional
+        Name of the assessor if the rows have none. In TREC preferences it is the second field.
+    kind : {"qrels", "prefs", "table"}, optional
+        Content of a file. It has to be given for TREC text whose fields are ambiguous.
+    program : bool, default=False
+        Whether the assessors are programs, such as language models, rather than persons, unless a
+        column kind (person or program) says so. Programs are assessors like others, but never
+        replace persons.
+    participant : str, optional
+        Group that new assessors belong to.
+    details : mapping, optional
+        Details of new assessors, such as ``{"model": …, "prompt": …}``.
+    only_known : bool, default=False
+        Whether to skip topics that the campaign does not have; otherwise they are an error.
+    overwrite : bool, default=False
+        Whether a grade replaces another one of the same assessor for the same document; otherwise
+        that is an error. The same grade again is not an event.
+    missing : bool, default=False
+        Whether to import only what is still to be judged: documents that are pooled (and sampled,
+        if the pool is sampled), of topics assigned to the assessor, and not judged by the same
+        assessor before.
+
+    Returns
+    -------
+    ImportSummary
+        Counts of judgments, and the new assessors.
 
     Raises
     ------
     InputError
-        With file and line or row: for grades that the campaign does not have, documents that stand
-        there twice, and all of the above.
+        If the campaign does not have a grade, a document is duplicated, or one of the conditions
+        above is violated. The message names file and line or row.
     """
     rows = list(read_judgments(source, kind, assessor))
     counts = _ImportCounts()
@@ -155,7 +167,7 @@ def import_judgments(
 
 
 def _key(event: Event) -> tuple[tuple[Any, ...], int | None]:
-    """What is judged, and the grade: of a preference the pair in order, as seen from its first."""
+    """Return what is judged, and the grade; that of a sorted pair is relative to its first."""
     key = event.assessor, event.topic, event.again
     if event.other is None:
         return (*key, event.document), event.grade
@@ -179,8 +191,10 @@ def _current_events(campaign: Campaign) -> dict[tuple[Any, ...], tuple[int, int 
 
 
 class _ImportScope:
-    """What is to be judged: drawn documents, of the assessor's topics, or of all topics where none
-    is assigned to the assessor."""
+    """Documents that are requested from an assessor.
+
+    They are sampled documents of the topics assigned to the assessor, or of all topics if none is.
+    """
 
     def __init__(self, campaign: Campaign) -> None:
         self._drawn = {(one.topic, one.document) for one in campaign.pool() if one.sampled}
@@ -195,7 +209,7 @@ class _ImportScope:
 
 
 class _AssessorRegistry:
-    """The assessors of a campaign, to whom those of a file are added."""
+    """Assessors of a campaign, to which those of a file are added."""
 
     def __init__(
         self, campaign: Campaign, participant: str | None, details: Mapping[str, Any] | None
@@ -205,7 +219,7 @@ class _AssessorRegistry:
         self.new: list[str] = []
 
     def take(self, name: str, *, program: bool) -> None:
-        """See that somebody is there, and is what the rows are said to be of."""
+        """Check that an assessor exists and is of this kind, and add a new one."""
         kind: Literal["person", "program"] = "program" if program else "person"
         found = self._known.get(name)
         if found is None:
@@ -218,7 +232,7 @@ class _AssessorRegistry:
 
 
 def format_import_summary(of: ImportSummary) -> Iterable[str]:
-    """What became of the judgments, in lines."""
+    """Format the summary of an import as lines."""
     from calipers.report.numbers import format_count
 
     yield f"{format_count(of.new, 'judgments')} added" + (
@@ -266,7 +280,7 @@ _MOST_OF_PART = 200
 
 @dataclass(frozen=True)
 class JudgmentRow:
-    """A judgment, where it stands, and whether a program made it, where that is said."""
+    """Judgment with its location, and whether a program made it, if known."""
 
     where: str
     event: Event
@@ -274,8 +288,10 @@ class JudgmentRow:
 
 
 def read_judgments(source: Any, kind: Kind | None, assessor: str | None) -> Iterator[JudgmentRow]:
-    """The judgments of a file, a data frame or a dict of columns; of an ``assessor`` where they do
-    not say."""
+    """Read the judgments of a file, a data frame or a dict of columns.
+
+    ``assessor`` is the name of the assessor if the rows have none.
+    """
     if not isinstance(source, str | os.PathLike):
         return _parse_table("judgments", to_arrow(source), assessor)
     path = os.fspath(source)
@@ -322,7 +338,7 @@ def _parse_qrels(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentR
 
 
 def _parse_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
-    """Of TREC's preferences all pairs of each part: who has the higher level is preferred."""
+    """Yield the pairs of each part of TREC preferences; the higher level is preferred."""
     parts: dict[tuple[str, str, bytes], list[int]] = defaultdict(list)
     for row in range(len(rows.level)):
         topic, group = _ids(rows, row, rows.topic, rows.group)
@@ -369,7 +385,7 @@ def _read_file(path: str, assessor: str | None) -> Iterator[JudgmentRow]:
 
 
 def _to_table(path: str, rows: Any) -> Any:
-    """A list of objects as a table, and so the grades of an object of topics and documents."""
+    """Convert a list of objects, or an object with the grades by topic and document, to a table."""
     import pyarrow as pa
 
     if isinstance(rows, dict) and all(isinstance(of, dict) for of in rows.values()):
@@ -475,7 +491,7 @@ def _parse_int(where: str, what: str, value: Any) -> int | None:
 
 
 def _time(where: str, value: Any) -> str | None:
-    """A time in UTC; one that does not say of which zone it is, is."""
+    """Convert a time to UTC; without a time zone it is in UTC."""
     if value is None:
         return None
     if not isinstance(value, datetime):

@@ -1,4 +1,4 @@
-"""Pooling, sampling, assigning and deciding, in the file of a campaign."""
+"""Pooling, sampling, assignment and adjudication in the file of a campaign."""
 
 from __future__ import annotations
 
@@ -39,8 +39,12 @@ Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterabl
 
 @dataclass(frozen=True)
 class PoolSummary:
-    """What a pool brought: its number (None where nothing was written), by topic how many documents
-    it has and how many of them are new, and the topics of which runs retrieved nothing."""
+    """Summary of an added pool.
+
+    ``pool`` is its number (None if nothing was written), ``documents`` and ``new`` are the numbers
+    of documents and of new documents by topic, and ``without`` are the topics without retrieved
+    documents.
+    """
 
     pool: int | None
     documents: Mapping[str, int]
@@ -51,7 +55,7 @@ class PoolSummary:
 def read_rankings(
     campaign: Campaign, depth: int | None = None
 ) -> tuple[dict[str, dict[str, list[str]]], dict[str, str]]:
-    """What the runs retrieved of the topics of the campaign, and the participant of each run."""
+    """Return the rankings of all runs for the campaign's topics, and the participant of each."""
     topics, runs = [one.topic for one in campaign.topics()], campaign.runs()
     if not runs:
         raise InputError(f"{campaign.path}: there is no run; calipers campaign runs adds them")
@@ -65,14 +69,13 @@ def read_rankings(
 
 
 def default_depth(campaign: Campaign) -> int:
-    """How deep pools go, by the goal."""
+    """Return the default pool depth, which depends on the goal."""
     return parse_goal(campaign.about.goal).depth
 
 
 @dataclass(frozen=True)
 class MeasureSelection:
-    """What is measured by, the one that decides first; and what of the measures that were asked for
-    is left out, with the reason."""
+    """Selected measures, primary measure first, and the requested ones that were omitted."""
 
     names: tuple[str, ...]
     left_out: tuple[str, ...] = ()
@@ -81,10 +84,11 @@ class MeasureSelection:
 def select_measures(
     campaign: Campaign, asked: Iterable[str] = (), *, sampled: bool = False
 ) -> MeasureSelection:
-    """The measures of participants: those asked for, else those that were named at the creation of
-    the campaign, else those of its goal.
+    """Select the measures for the runs of participants.
 
-    Judgments of a sample are measured by estimates from samples, and others by all other measures.
+    They are the requested ones, else those named when the campaign was created, else those of its
+    goal. Judgments of a sample are evaluated by estimators for samples, and complete judgments by
+    all other measures.
     """
     own = parse_measures(asked) if asked else campaign.about.measures
     usual = ESTIMATES if sampled else parse_goal(campaign.about.goal).measures
@@ -95,8 +99,11 @@ def select_measures(
 
 
 def ordering_measures(campaign: Campaign, asked: Iterable[str] = ()) -> MeasureSelection:
-    """Those of :func:`select_measures` that say of single topics which system is better, as orders
-    and tests of systems need; those of the goal where none does."""
+    """Select measures by which systems can be ranked and tested.
+
+    These are measures of :func:`select_measures` with values for single topics and a direction, or
+    those of the goal if there are none.
+    """
     named = select_measures(campaign, asked)
     fits = [name for name in named.names if _orders(name)]
     rest = ", ".join(name for name in named.names if name not in fits)
@@ -126,9 +133,10 @@ def add_pool(
 ) -> PoolSummary:
     """Add documents to be judged.
 
-    Documents that an earlier pool has keep their places; new ones follow them. A sample has to be
-    the first of a campaign, since documents that were chosen otherwise make it none. ``replace``
-    forgets the pools so far, which is refused as soon as something is judged.
+    Documents of an earlier pool keep their positions, and new ones follow them. A sample has to be
+    the first pool of a campaign, because with documents that were selected otherwise it is not a
+    sample. ``replace`` deletes the earlier pools, which is an error as soon as a document is
+    judged.
     """
     pooled: dict[str, set[str]] = {}
     for one in campaign.pool():
@@ -184,7 +192,7 @@ def add_pool(
 
 
 def _strata(sample: StratifiedSample | None, topic: str) -> dict[str, tuple[str, int]]:
-    """Of each document its stratum, and whether it was drawn."""
+    """Return for each document its stratum, and whether it was sampled."""
     if sample is None:
         return {}
     return {
@@ -200,21 +208,26 @@ def _is_judged(campaign: Campaign) -> bool:
 
 
 def pool_settings(campaign: Campaign) -> list[dict[str, Any]]:
-    """How each pool was made, in order."""
+    """Return the settings of each pool, in order."""
     rows = campaign.read("SELECT settings FROM pools ORDER BY pool")
     return [json.loads(settings) for (settings,) in rows]
 
 
 def pooled_depth(campaign: Campaign) -> int | None:
-    """The greatest depth that runs were pooled to; None where they were pooled as a whole, and
-    where pools were made otherwise."""
+    """Return the greatest depth to which runs were pooled.
+
+    The result is None if whole runs were pooled, and if pools were made otherwise.
+    """
     depths = [of["depth"] for of in pool_settings(campaign) if of.get("depth")]
     return None if "all" in depths else max(depths, default=None)
 
 
 def adaptive_order(campaign: Campaign) -> Adaptive | None:
-    """What says which document of a topic comes next, where the last pool asks for an order that
-    judgments make; None where it does not."""
+    """Return the function that yields the next documents of a topic for an adaptive order.
+
+    The result is None unless the last pool has such an order, which depends on the judgments so
+    far.
+    """
     made = pool_settings(campaign)
     if not made or made[-1].get("order") not in METHODS:
         return None
@@ -255,7 +268,7 @@ def assign_topics(
     replace: bool = False,
     write: bool = True,
 ) -> Assignment:
-    """Assign the topics of the pool to the people who judge; ``twice`` are judged by one more."""
+    """Assign the topics of the pool to the persons who judge; ``twice`` are judged by one more."""
     sizes: dict[str, int] = {}
     pooled: dict[str, list[str]] = {}
     for one in campaign.pool():
@@ -304,7 +317,7 @@ def assign_topics(
 
 
 def spread_topics(topics: Sequence[str], number: int) -> list[str]:
-    """So many of the topics, evenly spread over their order.
+    """Return ``number`` of the topics, evenly spread over their order.
 
     >>> spread_topics("abcdefgh", 3)
     ['b', 'e', 'g']
@@ -320,14 +333,14 @@ def spread_topics(topics: Sequence[str], number: int) -> list[str]:
 def read_grades(
     campaign: Campaign, *, programs: bool = False, again: bool = False
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """The grades of people, and of programs where these are asked for, by assessor."""
+    """Return the grades by assessor: of persons, and with ``programs`` also of programs."""
     kinds = {name: one.kind for name, one in campaign.assessors().items()}
     given = campaign.judgments(again=again)
     return grades_by_assessor(one for one in given if programs or kinds[one.assessor] == "person")
 
 
 def adjudicated_decisions(campaign: Campaign) -> dict[str, dict[str, int]]:
-    """What adjudicators decided."""
+    """Return the decisions of adjudicators."""
     made: dict[str, dict[str, int]] = {}
     for one in campaign.adjudications():
         made.setdefault(one.topic, {})[one.document] = one.grade
@@ -335,16 +348,20 @@ def adjudicated_decisions(campaign: Campaign) -> dict[str, dict[str, int]]:
 
 
 def final_grades(campaign: Campaign, rule: str = "majority") -> Mapping[str, Mapping[str, int]]:
-    """One grade of each document that people judged
-    (:func:`~calipers.campaign.adjudication.adjudicated_grades`)."""
+    """Return one grade for each document that persons judged.
+
+    See :func:`~calipers.campaign.adjudication.adjudicated_grades`.
+    """
     return adjudicated_grades(campaign, rule=rule).grades
 
 
 def sampled_judgments(
     campaign: Campaign, final: Mapping[str, Mapping[str, int]]
 ) -> SampledJudgments | None:
-    """Grades in their strata, and −1 of what was not drawn or is not judged so far; None where the
-    pool is no sample."""
+    """Return the grades in their strata; None if the pool is not a sample.
+
+    Documents that were not sampled or are not judged yet have the grade −1.
+    """
     made: SampledJudgments = {}
     for one in campaign.pool():
         if one.stratum is None:
@@ -359,8 +376,10 @@ def decide(
     decisions: Iterable[tuple[str, str, int, str | None]],
     adjudicator: str,
 ) -> int:
-    """Record what an adjudicator decides, (topic, document, grade, note) each, all or none; how
-    many are new."""
+    """Record the decisions of an adjudicator, and return the number of new ones.
+
+    A decision is (topic, document, grade, note). All are recorded, or none.
+    """
     known = campaign.assessors()
     if adjudicator not in known:
         raise InputError(
@@ -395,5 +414,5 @@ def decide(
 
 
 def whole_pool(campaign: Campaign, depth: Depth) -> Pool:
-    """The pool of a depth, by the runs there are."""
+    """Return the pool of a depth from the current runs."""
     return depth_pool(read_rankings(campaign)[0], depth)

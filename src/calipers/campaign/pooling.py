@@ -1,16 +1,16 @@
-"""Which documents of a topic are judged, and which of them next.
+"""Pooling: the documents of a topic to be judged, and their order.
 
-A pool is the union of what runs retrieved, down to some depth or size. It says of each document in
-which place it stands, and what each run brings to it. It is made of rankings
-(:func:`~calipers.campaign.runs.read_rankings`), which whoever judges must not see.
+A pool is the union of the documents that runs retrieved, down to some depth or size. It has the
+position of each document, and the contribution of each run. It is made from rankings
+(:func:`~calipers.campaign.runs.read_rankings`), which assessors must not see.
 
-A queue is of one topic and depends on the judgments made so far. It is told each judgment and says
-which document comes next, so that relevant documents come early and judging may stop sooner. What
-was judged is then no random sample, and estimators for samples (infAP and its like) must not be
-used on it; and judges see relevance become rarer, which moves their threshold. So judging begins
-with some documents in the order of their best ranks (``burn_in``), from which a judge learns the
-topic, and each topic has an end (``most``), so that the first ones do not use up the budget
-(Voorhees 2018).
+A queue belongs to one topic and depends on the judgments so far. Given each judgment, it returns
+the document to judge next, so that relevant documents come early and judging may stop sooner. The
+judged documents are then not a random sample, so estimators for samples (infAP and the like) must
+not be used; and assessors see relevant documents become rarer, which shifts their threshold.
+Therefore judging begins with some documents in the order of their best ranks (``burn_in``), by
+which an assessor gets to know the topic, and each topic has a limit (``most``), so that the first
+ones do not use up the budget (Voorhees, 2018).
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ from calipers.statistics import FloatArray
 
 @dataclass(frozen=True)
 class PoolEntry:
-    """A document of a pool: its place among those of its topic, from 1 on, and its weight, which a
-    pool by depth has none of."""
+    """Document of a pool, with its position in the topic, from 1, and its weight.
+
+    A pool by depth has no weights.
+    """
 
     document: str
     position: int
@@ -51,12 +53,15 @@ Pool = dict[str, list[PoolEntry]]
 
 
 def reciprocal_rank(rank: int, k: float) -> float:
-    """The weight 1/(k + rank) of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
+    """Return the weight 1/(k + rank) of reciprocal rank fusion.
+
+    Reference: Cormack, Clarke and Büttcher (2009).
+    """
     return 1 / (k + rank)
 
 
 def rank_biased_weight(rank: int, p: float) -> float:
-    """The weight (1 − p) p^(rank − 1) of rank-biased precision (Moffat and Zobel 2008)."""
+    """Return the weight (1 − p) p^(rank − 1) of rank-biased precision (Moffat and Zobel, 2008)."""
     return (1 - p) * p ** (rank - 1)
 
 
@@ -68,12 +73,24 @@ WEIGHTS: dict[str, tuple[Callable[[int, float], float], float]] = {
 
 
 def depth_pool(rankings: Rankings, depth: Depth) -> Pool:
-    """The first ``depth`` documents of every run, or with ``"all"`` every one that it retrieved:
-    for each topic their union, best ranks first.
+    """Pool the first ``depth`` documents of every run.
 
-    Documents of the same best rank stand by their ids, so that a judge who goes through them in
-    order learns nothing of the runs.
+    Parameters
+    ----------
+    rankings : mapping
+        Rankings of the runs (:func:`~calipers.campaign.runs.read_rankings`).
+    depth : int or "all"
+        Number of documents of each run and topic, or every retrieved document.
 
+    Returns
+    -------
+    dict of str to list of PoolEntry
+        For each topic the union of the documents, sorted by best rank. Documents with the same
+        best rank are sorted by their ids, so that an assessor who judges them in order learns
+        nothing about the runs.
+
+    Examples
+    --------
     >>> pool = depth_pool({"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}, depth=1)
     >>> [one.document for one in pool["1"]]
     ['x', 'z']
@@ -89,7 +106,7 @@ def depth_pool(rankings: Rankings, depth: Depth) -> Pool:
 
 
 def sort_by_rank(rankings: Rankings, topic: str, depth: int | None = None) -> list[str]:
-    """The documents of a topic by the best rank that any run gives them, equal ones by id."""
+    """Sort the documents of a topic by their best rank in any run, ties by id."""
     best: dict[str, int] = {}
     for ranking in rankings.values():
         for rank, document in enumerate(ranking.get(topic, ())[:depth], 1):
@@ -100,12 +117,32 @@ def sort_by_rank(rankings: Rankings, topic: str, depth: int | None = None) -> li
 def weights(
     rankings: Rankings, topic: str, weight: str = "rrf", parameter: float | None = None
 ) -> dict[str, float]:
-    """For each document of a topic the sum over runs of a weight of its rank, highest first.
+    """Compute for each document of a topic the sum over runs of a weight of its rank.
 
-    ``weight`` is ``"rrf"``, Σ 1/(60 + rank) (reciprocal rank fusion), or ``"rbp"``,
-    Σ (1 − p) p^(rank − 1) with p = 0.8, what a run whose first documents matter most would lose if
-    the document were not judged. ``parameter`` replaces 60 or 0.8. Equal sums stand by ids.
+    Parameters
+    ----------
+    rankings : mapping
+        Rankings of the runs.
+    topic : str
+        Topic.
+    weight : {"rrf", "rbp"}, default="rrf"
+        ``"rrf"`` is reciprocal rank fusion, Σ 1/(60 + rank). ``"rbp"`` is Σ (1 − p) p^(rank − 1)
+        with p = 0.8: the loss in rank-biased precision if the document were not judged.
+    parameter : float, optional
+        Value in place of 60 or 0.8.
 
+    Returns
+    -------
+    dict of str to float
+        Sum for each document, in descending order, ties by id.
+
+    Raises
+    ------
+    InputError
+        If the weight is unknown, or its parameter is out of range.
+
+    Examples
+    --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["y"]}}
     >>> weights(rankings, "1", "rbp")
     {'y': 0.36, 'x': 0.2}
@@ -128,9 +165,26 @@ def weights(
 def select_top_documents(
     rankings: Rankings, number: int, weight: str = "rrf", parameter: float | None = None
 ) -> Pool:
-    """The ``number`` documents of each topic that weigh most (see :func:`weights`): every topic
-    costs the same, where pools by depth grow with how much runs differ.
+    """Pool the documents of each topic with the highest weights.
 
+    All topics have the same cost, whereas pools by depth grow with the differences between runs.
+
+    Parameters
+    ----------
+    rankings : mapping
+        Rankings of the runs.
+    number : int
+        Number of documents of each topic.
+    weight, parameter
+        See :func:`weights`.
+
+    Returns
+    -------
+    dict of str to list of PoolEntry
+        Documents of each topic, by descending weight.
+
+    Examples
+    --------
     >>> pool = select_top_documents({"a": {"1": ["x", "y"]}, "b": {"1": ["y"]}}, 1)
     >>> pool["1"][0].document, round(pool["1"][0].priority, 6)
     ('y', 0.032522)
@@ -148,8 +202,11 @@ def select_top_documents(
 
 @dataclass(frozen=True)
 class PoolGrowth:
-    """Down to a depth: documents in all pools, those only this depth has, and judged relevant
-    ones (None without judgments)."""
+    """Size of all pools down to a depth.
+
+    ``documents`` is the number of documents, ``new`` that of those added by this depth, and
+    ``relevant`` that of those judged relevant (None without judgments).
+    """
 
     depth: int
     documents: int
@@ -160,8 +217,26 @@ class PoolGrowth:
 def growth(
     rankings: Rankings, depths: Iterable[int], judgments: Judgments | None = None, rel: int = 1
 ) -> list[PoolGrowth]:
-    """How the pools of all topics together grow with their depth.
+    """Compute the total size of the pools of all topics by depth.
 
+    Parameters
+    ----------
+    rankings : mapping
+        Rankings of the runs.
+    depths : iterable of int
+        Pool depths.
+    judgments : mapping, optional
+        Grades by topic and document, to count relevant documents.
+    rel : int, default=1
+        Lowest relevant grade.
+
+    Returns
+    -------
+    list of PoolGrowth
+        Size for each depth, in ascending order.
+
+    Examples
+    --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
     >>> [step.documents for step in growth(rankings, [1, 2])]
     [2, 3]
@@ -187,12 +262,32 @@ def _relevant(pooled: Mapping[str, Iterable[str]], judgments: Judgments, rel: in
 def growth_with_groups(
     rankings: Rankings, depth: Depth | None, groups: Mapping[str, str] | None = None
 ) -> list[float]:
-    """How large the pools of all topics together are with 1, 2, … groups: the mean over every
-    choice of so many of them, Σ 1 − C(G − g, m)/C(G, m) over documents that g of G groups have.
+    """Compute the expected total size of the pools with 1, 2, … groups.
 
-    A curve that still rises at its end says that further systems would bring documents that nobody
-    judged, and among them relevant ones.
+    A curve that still rises at its end indicates that further systems would retrieve documents
+    that nobody judged, some of them relevant.
 
+    Parameters
+    ----------
+    rankings : mapping
+        Rankings of the runs.
+    depth : int, "all" or None
+        Pool depth; None for all documents.
+    groups : mapping of str to str, optional
+        Group of each run. By default each run is a group.
+
+    Returns
+    -------
+    list of float
+        Expected number of documents with 1, 2, … groups.
+
+    Notes
+    -----
+    The value for m groups is the mean over all choices of m of the G groups, Σ 1 − C(G − g,
+    m)/C(G, m), where the sum is over documents that g groups have.
+
+    Examples
+    --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
     >>> growth_with_groups(rankings, 2)
     [2.0, 3.0]
@@ -211,8 +306,11 @@ def growth_with_groups(
 
 @dataclass(frozen=True)
 class GroupContribution:
-    """What a group brings to the pools of all topics: documents, those that nobody else has, and
-    the relevant ones of both (None without judgments)."""
+    """Contribution of a group to the pools of all topics.
+
+    It is the number of documents, the number that no other group has, and the numbers of relevant
+    ones of both (None without judgments).
+    """
 
     group: str
     runs: tuple[str, ...]
@@ -229,9 +327,31 @@ def contributions(
     judgments: Judgments | None = None,
     rel: int = 1,
 ) -> list[GroupContribution]:
-    """What each group brings to the pool: all runs of a participant together, since runs of one
-    group resemble each other, so that what one of them misses another one has.
+    """Compute the contribution of each group to the pool.
 
+    All runs of a participant are a group, because they resemble each other, so that a document
+    that one of them misses is found by another.
+
+    Parameters
+    ----------
+    rankings : mapping
+        Rankings of the runs.
+    depth : int, "all" or None
+        Pool depth; None for all documents.
+    groups : mapping of str to str, optional
+        Group of each run. By default each run is a group.
+    judgments : mapping, optional
+        Grades by topic and document, to count relevant documents.
+    rel : int, default=1
+        Lowest relevant grade.
+
+    Returns
+    -------
+    list of GroupContribution
+        Contribution of each group.
+
+    Examples
+    --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
     >>> [(one.group, one.documents, one.unique) for one in contributions(rankings, 2)]
     [('a', 2, 1), ('b', 2, 1)]
@@ -261,11 +381,26 @@ def unique_documents(
     depth: Depth | None = None,
     pool: Mapping[str, Iterable[str]] | None = None,
 ) -> dict[str, dict[str, list[str]]]:
-    """By topic and group, the documents of the pool that no other group found.
+    """Return, by topic and group, the documents of the pool that no other group found.
 
-    ``pool`` has the documents of each topic; without it they are all that was retrieved down to
-    ``depth``. A group without such a document is left out.
+    Parameters
+    ----------
+    rankings : mapping
+        Rankings of the runs.
+    groups : mapping of str to str, optional
+        Group of each run. By default each run is a group.
+    depth : int or "all", optional
+        Pool depth. By default all documents.
+    pool : mapping of str to iterable of str, optional
+        Documents of each topic. By default all documents retrieved down to ``depth``.
 
+    Returns
+    -------
+    dict of str to dict of str to list of str
+        Documents by topic and group. A group without such a document is omitted.
+
+    Examples
+    --------
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
     >>> unique_documents(rankings, depth=2)
     {'1': {'a': ['y'], 'b': ['z']}}
@@ -285,7 +420,7 @@ def unique_documents(
 def unique_proportions(
     sizes: Mapping[str, int], own: Mapping[str, Mapping[str, Sequence[str]]]
 ) -> dict[str, dict[str, float]]:
-    """By topic and group, which share of the pool no other group found.
+    """Return, by topic and group, the proportion of the pool that no other group found.
 
     >>> unique_proportions({"1": 4}, {"1": {"a": ["x"], "b": ["y", "z"]}})
     {'1': {'a': 0.25, 'b': 0.5}}
@@ -299,7 +434,7 @@ def unique_proportions(
 
 @dataclass
 class _RunScores:
-    """What is known of the runs, in the order of their names."""
+    """State of the runs, in the order of their names."""
 
     names: list[str]
     judged: FloatArray = field(init=False)
@@ -316,17 +451,17 @@ _Value = Callable[[_RunScores, np.random.Generator], FloatArray]
 
 
 def _move_to_front(runs: _RunScores, _: np.random.Generator) -> FloatArray:
-    """The priorities; among equal ones the run that is in front stays there."""
+    """Return the priorities; in a tie the run in front stays there."""
     return np.asarray(runs.priority + 0.5 * (np.arange(len(runs.names)) == runs.front))
 
 
 def _mean(runs: _RunScores, _: np.random.Generator) -> FloatArray:
-    """The expected share of relevant documents, from a uniform prior."""
+    """Return the posterior mean of the proportion of relevant documents, with a uniform prior."""
     return np.asarray((1 + runs.relevant) / (2 + runs.judged))
 
 
 def _draw(runs: _RunScores, random: np.random.Generator) -> FloatArray:
-    """A draw from what that share may be."""
+    """Draw from the posterior distribution of the proportion of relevant documents."""
     return random.beta(1 + runs.relevant, 1 + runs.judged - runs.relevant)
 
 
@@ -342,35 +477,37 @@ METHODS: dict[str, tuple[_Value, float]] = {
 
 
 class JudgingQueue:
-    """The order in which the documents of one topic are judged, as it follows from the judgments.
+    """Order in which the documents of one topic are judged, depending on the judgments.
 
     Parameters
     ----------
-    rankings
-        What each run retrieved for the topic, best first. Runs are asked for their first document
-        that is not judged yet.
-    method
-        ``"move-to-front"`` (Cormack, Palmer and Clarke 1998): stay with a run while its documents
-        are relevant; one that is not takes 1 off its priority, and the run of the highest priority
-        is next. ``"max-mean"`` (Losada, Parapar and Barreiro 2016): the run with the largest
-        (1 + relevant)/(2 + judged), where each judgment counts for every run that has the document.
-        ``"thompson"``: the run with the largest draw from Beta(1 + relevant, 1 + judged −
-        relevant). With ``-non-stationary`` behind, the last judgment of a run alone counts. Of
-        equal runs the first by name is next.
-    topic, seed
-        Draws depend on these and on the number of judgments alone, so that a queue that is made
-        anew from the judgments goes on as the first one would have.
-    burn_in
-        So many documents come first in the order of their best ranks, equal ones by id.
-    most
-        No more documents than these are judged.
-    judged
-        Judgments made before: pairs of a document and whether it is relevant, in their order.
+    rankings : mapping of str to sequence of str
+        Documents that each run retrieved for the topic, best first. A run contributes its first
+        document that is not judged yet.
+    method : str, default="move-to-front"
+        Method that selects the next run. ``"move-to-front"`` (Cormack, Palmer and Clarke, 1998)
+        stays with a run while its documents are relevant; a non-relevant one reduces its priority
+        by 1, and the run of highest priority is next. ``"max-mean"`` (Losada, Parapar and
+        Barreiro, 2016) selects the run with the largest (1 + relevant)/(2 + judged), where each
+        judgment counts for every run that has the document. ``"thompson"`` selects the run with
+        the largest draw from Beta(1 + relevant, 1 + judged − relevant). With the suffix
+        ``-non-stationary`` only the last judgment of a run counts. Ties are resolved by name.
+    topic : str, default=""
+        Topic. Random draws depend only on topic, seed and number of judgments, so that a queue
+        that is rebuilt from the judgments continues as the first one would have.
+    seed : int, default=0
+        Seed of the random draws.
+    burn_in : int, default=0
+        Number of documents that come first in the order of their best ranks, ties by id.
+    most : int, optional
+        Maximum number of documents to judge.
+    judged : iterable of (str, bool), default=()
+        Earlier judgments in their order: pairs of a document and whether it is relevant.
 
     Raises
     ------
     InputError
-        For an unknown method, no run, and numbers that are none.
+        If the method is unknown, there is no run, or a number is invalid.
 
     Examples
     --------
@@ -413,9 +550,9 @@ class JudgingQueue:
             self.judge(document, relevant=relevant)
 
     def next(self, besides: Collection[str] = ()) -> str | None:
-        """The document to be judged next, None where there is none or the topic has its end.
+        """Return the document to be judged next, or None if there is none or the limit is reached.
 
-        ``besides`` are documents that are not to be asked for: skipped, or shown already.
+        ``besides`` are documents not to be returned: skipped, or shown already.
         """
         if self.most is not None and len(self.judged) >= self.most:
             return None
@@ -434,7 +571,7 @@ class JudgingQueue:
         return None
 
     def judge(self, document: str, *, relevant: bool) -> None:
-        """Take a judgment; one of a document that was judged before changes nothing."""
+        """Add a judgment; a repeated one of a document is ignored."""
         if document in self.judged:
             return
         runs = self._runs
@@ -450,7 +587,7 @@ class JudgingQueue:
                 self._first[run] += 1
 
     def _move(self, document: str, *, relevant: bool) -> None:
-        """Which run is in front, and what it loses."""
+        """Update the run in front and its priority."""
         runs = self._runs
         asked = np.array(
             [first < len(of) for first, of in zip(self._first, self._rankings, strict=True)]
@@ -465,8 +602,9 @@ class JudgingQueue:
 
 
 def order(queue: JudgingQueue, relevant: Collection[str]) -> list[str]:
-    """The documents in the order in which the queue asks for them, where these are the relevant
-    ones: what a method would have done with judgments that are there.
+    """Return the documents in the order of a queue, given the relevant ones.
+
+    This simulates a method on existing judgments.
 
     >>> order(JudgingQueue({"a": ["x", "y"], "b": ["z", "x"]}), {"y"})
     ['x', 'z', 'y']

@@ -1,5 +1,6 @@
-"""Quality of a test collection: the effect of missing judgments on the ranking of systems, and the
-discriminative power of the topics.
+"""Quality of a test collection: effect of missing judgments, and discriminative power of topics.
+
+The effect of missing judgments is that on the ranking of systems.
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ def assess_quality(
     draws: int = 20,
     seed: int = 0,
 ) -> QualityReport:
-    """Assess the current collection, by the adjudicated grades of people.
+    """Assess the current collection, by the adjudicated grades of persons.
 
-    ``measures`` are those of the campaign unless given
-    (:func:`~calipers.campaign.operations.ordering_measures`), ``depth`` is that of the pools.
+    ``measures`` are by default those of the campaign
+    (:func:`~calipers.campaign.operations.ordering_measures`), and ``depth`` is that of the pools.
     """
     final = operations.final_grades(campaign, rule)
     if not final:
@@ -138,8 +139,9 @@ HAIR = 1e-9
 def remove_judgments(
     judgments: Judgments, documents: Mapping[str, set[str]]
 ) -> dict[str, dict[str, int]]:
-    """The judgments without these; a document keeps its place, with the grade −1, so that topics
-    stay the same.
+    """Return the judgments without those of some documents.
+
+    A removed judgment keeps its place with the grade −1, so that the topics stay the same.
 
     >>> remove_judgments({"1": {"x": 1, "y": 0}}, {"1": {"x"}})
     {'1': {'x': -1, 'y': 0}}
@@ -151,7 +153,7 @@ def remove_judgments(
 
 
 def pooled_only(judgments: Judgments, rankings: Rankings, depth: int) -> dict[str, dict[str, int]]:
-    """The judgments that pools of a smaller depth would have had."""
+    """Return the judgments that pools of a smaller depth would have had."""
     pools = depth_pool(rankings, depth)
     kept = {topic: {one.document for one in of} for topic, of in pools.items()}
     other = {t: set(grades) - kept.get(t, set()) for t, grades in judgments.items()}
@@ -160,8 +162,12 @@ def pooled_only(judgments: Judgments, rankings: Rankings, depth: int) -> dict[st
 
 @dataclass(frozen=True)
 class LeaveOneGroupOut:
-    """What the judgments would be worth to a group that had not taken part: without the documents
-    that only its runs brought, ``documents`` in all, ``relevant`` of them relevant."""
+    """Result of leaving one group out of the pool.
+
+    The judgments are those without the documents that only runs of the group contributed:
+    ``documents`` in all, ``relevant`` of them relevant. ``changes`` are those of the ranking of
+    systems, as if the group had not participated.
+    """
 
     group: str
     runs: tuple[str, ...]
@@ -180,36 +186,46 @@ def leave_one_group_out(
     rel: int = 1,
     level: float = 0.95,
 ) -> list[LeaveOneGroupOut]:
-    """For each group, the systems under the judgments that would be there without its runs.
+    """Evaluate the systems under the judgments that would exist without each group.
 
-    A system that keeps its value and its rank although nobody judged for it shows that the
-    collection can be used for systems that come later. All runs of a group are left out together,
-    since one of them has judged for the others.
+    A system that keeps its value and its rank without its own contribution to the pool indicates
+    that the collection is reusable for new systems. All runs of a group are left out together,
+    because they contribute to the judgments of each other.
 
     Parameters
     ----------
-    judgments
-        Grades by topic and document; negative ones are no judgments.
-    rankings
-        Of all runs (:func:`~calipers.campaign.runs.read_rankings`).
-    groups
-        The group of each run; without it each run is one.
-    depth
-        Down to which rank the runs were pooled; all that they retrieved unless given. Judged
+    judgments : mapping
+        Grades by topic and document; negative ones are not judgments.
+    rankings : mapping
+        Rankings of all runs (:func:`~calipers.campaign.runs.read_rankings`).
+    groups : mapping of str to str, optional
+        Group of each run. By default each run is a group.
+    depth : int or "all", optional
+        Rank down to which the runs were pooled. By default all retrieved documents. Judged
         documents that no run has there are kept.
-    measures
-        Of which higher (or lower) is better, as means over topics.
-    rel
-        The lowest relevant grade, to count relevant documents.
-    level
-        Of the tests of pairs (randomised Tukey HSD).
+    measures : sequence of str
+        Measures with a direction, averaged over topics.
+    rel : int, default=1
+        Lowest relevant grade, to count relevant documents.
+    level : float, default=0.95
+        Confidence level of the tests of pairs (randomized Tukey HSD).
+
+    Returns
+    -------
+    list of LeaveOneGroupOut
+        Result for each group.
+
+    Raises
+    ------
+    InputError
+        If there is only one group.
 
     Notes
     -----
-    Rank correlation alone misleads: it does not say whether what changes place was told apart
-    before. So significant pairs are told (Otero, Parapar and Ferro 2023).
-
-    Sources: Zobel 1998; Buckley, Dimmick, Soboroff and Voorhees 2007.
+    Rank correlation alone is misleading, because it does not say whether the systems that change
+    ranks differed significantly before. The changes of significant pairs are therefore reported
+    (Otero, Parapar and Ferro, 2023). The method is that of Zobel (1998) and Buckley, Dimmick,
+    Soboroff and Voorhees (2007).
 
     Examples
     --------
@@ -244,11 +260,12 @@ def leave_one_group_out(
 
 @dataclass(frozen=True)
 class SparseJudgments:
-    """What is left of an order of systems, by one measure, where few relevant documents of each
-    topic are known: means over draws of them.
+    """Effect of sparse judgments on the ranking of systems by one measure.
 
-    ``lost`` and ``reversed`` are the significant pairs of before that are no longer told apart, and
-    that are told apart the wrong way round; ``value`` is the mean over systems, before and after.
+    Few relevant documents of each topic are known. The values are means over random draws of them.
+    ``lost`` and ``reversed`` are the numbers of pairs that differ significantly by all judgments,
+    and no longer do, or do in the opposite direction; ``value`` is the mean over systems, before
+    and after.
     """
 
     measure: str
@@ -274,26 +291,30 @@ def sparse_judgments(
     seed: int = 0,
     level: float = 0.95,
 ) -> list[SparseJudgments]:
-    """What sparse judgments do to the order of systems: so many relevant documents of each topic
-    are known, and all others count as not relevant, as in collections with few judgments of many
-    topics. (Where judgments are dense, all that systems retrieved is judged.)
+    """Evaluate the effect of sparse judgments on the ranking of systems.
+
+    Few relevant documents of each topic are known, and all others count as non-relevant, as in
+    collections with few judgments of many topics. (With dense judgments, all retrieved documents
+    are judged.)
 
     Parameters
     ----------
     judgments, rankings, measures, rel, level
         See :func:`leave_one_group_out`.
-    relevant
-        How many relevant documents of a topic stay known.
-    found_by_run
-        They are the first that this run retrieved; drawn at random unless given. Judging what one
-        system found favours it.
-    draws, seed
-        How often they are drawn.
+    relevant : sequence of int, default=(1, 2, 5)
+        Numbers of relevant documents of a topic that stay known.
+    found_by_run : str, optional
+        Run whose first relevant documents stay known. By default they are drawn at random. Judging
+        the documents of one system is biased in its favor.
+    draws : int, default=20
+        Number of random draws.
+    seed : int, default=0
+        Seed of the random draws.
 
     Returns
     -------
-    list of Sparse
-        For each number and each measure.
+    list of SparseJudgments
+        Result for each number and each measure.
 
     Examples
     --------
@@ -327,7 +348,7 @@ def _sample_relevant(
     random: np.random.Generator,
     first: Mapping[str, Sequence[str]] | None,
 ) -> dict[str, dict[str, int]]:
-    """Judgments of so many relevant documents a topic."""
+    """Return judgments with ``number`` relevant documents per topic."""
     made = {}
     for topic, grades in judgments.items():
         relevant = sorted(d for d, grade in grades.items() if grade >= rel)
@@ -363,14 +384,14 @@ def _sparsify(name: str, number: int, of: Sequence[RankingChange]) -> SparseJudg
 
 @dataclass(frozen=True)
 class Separation:
-    """What the topics tell apart by one measure: of so many ``pairs`` of systems ``separated``.
+    """Discriminative power of the topics by one measure.
 
-    ``detectable`` is the difference that so many topics find with 80% power (paired t, the median
-    deviation of the differences; NaN where no two values are so far apart), and ``needed`` how many
-    topics half of the pairs would need, with the differences that they show, and four fifths of
-    them; None where these are alike.
-    ``by_topics`` has for smaller numbers of topics which share of the pairs drawn ones tell apart,
-    and τ with the order of all.
+    ``separated`` of ``pairs`` of systems differ significantly. ``detectable`` is the difference
+    that can be detected with 80% power (paired t-test, median standard deviation of the
+    differences; NaN if it exceeds the range of the measure). ``needed`` are the numbers of topics
+    that half of the pairs, and four fifths of them, need for their observed differences; None if
+    these are zero. ``by_topics`` has for smaller numbers of topics the proportion of significantly
+    different pairs with random topics, and τ with the ranking by all topics.
     """
 
     measure: str
@@ -398,10 +419,24 @@ def separation(
     seed: int = 0,
     level: float = 0.95,
 ) -> list[Separation]:
-    """How many topics tell systems apart.
+    """Compute the discriminative power of the topics.
 
-    Pairs are tested by the randomised Tukey HSD, all topics and random parts of them (``draws`` of
-    each size). Topics on which a system has no value are left out.
+    Pairs of systems are tested by the randomized Tukey HSD, on all topics and on random subsets of
+    them. Topics on which a system has no value are excluded.
+
+    Parameters
+    ----------
+    judgments, rankings, measures, level
+        See :func:`leave_one_group_out`.
+    draws : int, default=10
+        Number of random subsets of each size.
+    seed : int, default=0
+        Seed of the random subsets.
+
+    Returns
+    -------
+    list of Separation
+        Discriminative power by each measure.
 
     Examples
     --------
@@ -443,7 +478,7 @@ def _separation(of: SystemTopicScores, draws: int, seed: int) -> Separation:
 def _n_topics_needed(
     of: SystemTopicScores, apart: FloatArray
 ) -> tuple[float, tuple[int | None, int | None]]:
-    """The difference that is found, and the topics that the pairs at two places need."""
+    """Return the detectable difference, and the numbers of topics for 1/2 and 4/5 of the pairs."""
     none = math.nan, (None, None)
     if not apart.size or apart.shape[1] < 2:
         return none
@@ -464,7 +499,7 @@ def _n_topics_needed(
 
 
 def _topics(of: SystemTopicScores, effect: float) -> int | None:
-    """How many topics find a difference of so many deviations with 80% power."""
+    """Return the number of topics that detect a standardized difference with 80% power."""
     if not effect > 1e-3:
         return None
     # (A measure of one deviation: only the ratio matters. It stays below 1 for measures in [0, 1].)
@@ -474,11 +509,12 @@ def _topics(of: SystemTopicScores, effect: float) -> int | None:
 
 @dataclass(frozen=True)
 class TopicSeparation:
-    """What a topic says of the systems by one measure.
+    """Discriminative power of one topic by one measure.
 
-    ``kind`` is "separates", or why it does not: "alike" (all systems score the same), "easy" (all
-    score the best that any does on any topic), "hard" (all score nothing), "undefined" (there is no
-    relevant document). ``agrees`` is τ between the order on this topic and that on all others.
+    ``kind`` is "separates", or the reason why it does not: "alike" (all systems have the same
+    value), "easy" (all have the highest value of any system on any topic), "hard" (all have the
+    value 0), or "undefined" (there is no relevant document). ``agrees`` is τ between the ranking
+    on this topic and that on all others.
     """
 
     topic: str
@@ -491,12 +527,27 @@ class TopicSeparation:
 def topic_separation(
     judgments: Judgments, rankings: Rankings, measure: str = "AP", *, near: float = 0.0
 ) -> list[TopicSeparation]:
-    """Which topics separate the systems, and which say nothing: on an easy one all systems do well,
-    on a hard one all fail.
+    """Classify topics by whether they separate the systems.
 
-    ``near`` is how far apart the best and the worst system may be on a topic that still counts as
-    separating nobody.
+    On an easy topic all systems do well, and on a hard one all fail.
 
+    Parameters
+    ----------
+    judgments, rankings
+        See :func:`leave_one_group_out`.
+    measure : str, default="AP"
+        Measure with a direction, averaged over topics.
+    near : float, default=0.0
+        Largest difference between the best and the worst system on a topic that counts as not
+        separating them.
+
+    Returns
+    -------
+    list of TopicSeparation
+        Class of each topic.
+
+    Examples
+    --------
     >>> rankings = {"a": {"1": ["x"], "2": ["x"]}, "b": {"1": ["x"], "2": ["y", "x"]}}
     >>> told = topic_separation({"1": {"x": 1}, "2": {"x": 1}}, rankings, "RR")
     >>> [(one.topic, one.kind) for one in told]

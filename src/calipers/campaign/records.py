@@ -1,4 +1,4 @@
-"""What a campaign holds, row by row."""
+"""Records of a campaign."""
 
 from __future__ import annotations
 
@@ -27,8 +27,23 @@ GRADES = {0: "not relevant", 1: "marginally relevant", 2: "relevant", 3: "highly
 
 @dataclass(frozen=True)
 class CampaignInfo:
-    """What a campaign is: ``goal`` is what systems are to be good at, ``grades`` what each grade
-    means, and ``measures`` those that were named at its creation, none if those of the goal do."""
+    """Properties of a campaign.
+
+    Attributes
+    ----------
+    name : str
+        Name of the campaign.
+    goal : str
+        What systems should be good at, such as "top-10".
+    grades : mapping of int to str
+        Grades, with their meanings.
+    created : str
+        Time of creation, in UTC.
+    version : str
+        Version of Calipers that created the file.
+    measures : tuple of str
+        Measures that were named at creation; empty if they are those of the goal.
+    """
 
     name: str
     goal: str
@@ -40,8 +55,24 @@ class CampaignInfo:
 
 @dataclass(frozen=True)
 class Topic:
-    """An information need. ``details`` is what came with it beyond the usual fields, such as the
-    parts of a title with their target elements; ``source`` the text as it came."""
+    """Information need.
+
+    Attributes
+    ----------
+    topic : str
+        Id of the topic.
+    title, description, narrative, keywords : str
+        Text of the topic.
+    kind : {"CO", "CAS"}, optional
+        Type of an INEX topic: content only, or content and structure.
+    author : str, optional
+        Participant that wrote the topic.
+    details : mapping
+        Further data beyond the usual fields, such as the parts of a title with their target
+        elements.
+    source : str
+        Original text of the topic.
+    """
 
     topic: str
     title: str = ""
@@ -56,21 +87,42 @@ class Topic:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run that a participant handed in: of each topic the documents with their scores, best
-    first (equal scores by descending id)."""
+    """Run submitted by a participant.
+
+    Attributes
+    ----------
+    run : str
+        Name of the run.
+    participant : str
+        Name of the participant.
+    scores : mapping of str to mapping of str to float
+        For each topic the documents with their scores, best first (ties by descending id).
+    """
 
     run: str
     participant: str
     scores: Mapping[str, Mapping[str, float]]
 
     def ranking(self, topic: str) -> list[str]:
-        """The documents of a topic, best first; none of a topic that the run leaves out."""
+        """Return the documents of a topic, best first; an empty list if there are none."""
         return list(self.scores.get(topic, ()))
 
 
 @dataclass(frozen=True)
 class Document:
-    """A document that somebody judges."""
+    """Document to be judged.
+
+    Attributes
+    ----------
+    document : str
+        Id of the document.
+    body : bytes
+        Content of the document.
+    media : str
+        Media type, one of ``MEDIA``.
+    title : str
+        Title of the document.
+    """
 
     document: str
     body: bytes
@@ -79,13 +131,30 @@ class Document:
 
     @property
     def text(self) -> str:
-        """The text of a document that is no image."""
+        """Text of a document that is not an image."""
         return self.body.decode("utf-8")
 
 
 class PooledDocument(NamedTuple):
-    """A document of the pool of a topic: in the order of the method at ``position``; drawn from
-    its stratum where ``sampled``."""
+    """Document of the pool of a topic.
+
+    Attributes
+    ----------
+    topic : str
+        Id of the topic.
+    document : str
+        Id of the document.
+    pool : int
+        Number of the pool that added it.
+    position : int
+        Position in the order of the pooling method, from 1.
+    priority : float or None
+        Weight by which the method ordered documents; None if it has no weights.
+    stratum : str or None
+        Name of its stratum; None if the pool is not a sample.
+    sampled : bool
+        Whether it is to be judged; in a stratified pool, whether it was drawn from its stratum.
+    """
 
     topic: str
     document: str
@@ -97,7 +166,19 @@ class PooledDocument(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """A stratum of the pool of a topic: how many documents it has, and how many were drawn."""
+    """Stratum of the pool of a topic.
+
+    Attributes
+    ----------
+    topic : str
+        Id of the topic.
+    stratum : str
+        Name of the stratum.
+    size : int
+        Number of documents.
+    sampled : int
+        Number of sampled documents.
+    """
 
     topic: str
     stratum: str
@@ -107,8 +188,23 @@ class Stratum(NamedTuple):
 
 @dataclass(frozen=True)
 class Assessor:
-    """Who judges. ``token_hash`` is of the token in the link; ``details`` say of a program what it
-    was (model, prompt, date)."""
+    """Assessor, a person or a program.
+
+    Attributes
+    ----------
+    assessor : str
+        Name of the assessor.
+    participant : str, optional
+        Participant that the assessor belongs to.
+    kind : {"person", "program"}, default="person"
+        Kind of assessor.
+    role : {"assessor", "adjudicator"}, default="assessor"
+        Role of the assessor.
+    token_hash : str, optional
+        Hashes of the tokens in the access links.
+    details : mapping
+        Description of a program (model, prompt, date).
+    """
 
     assessor: str
     participant: str | None = None
@@ -119,8 +215,29 @@ class Assessor:
 
 
 class Judgment(NamedTuple):
-    """The grade that stands of an assessor and a document; ``again`` where it was planted to be
-    judged a second time, and ``event`` is the number of the event."""
+    """Current grade of a document by an assessor.
+
+    Attributes
+    ----------
+    assessor : str
+        Name of the assessor.
+    topic : str
+        Id of the topic.
+    document : str
+        Id of the document.
+    grade : int
+        Grade.
+    time : str
+        Time of the judgment, in UTC.
+    seconds : float or None
+        Duration of the judgment.
+    shown : int or None
+        Position of the document in the order of the assessor, from 1.
+    again : bool
+        Whether it was planted to be judged a second time.
+    event : int
+        Number of the event.
+    """
 
     assessor: str
     topic: str
@@ -134,8 +251,29 @@ class Judgment(NamedTuple):
 
 
 class Preference(NamedTuple):
-    """Which of two documents an assessor prefers: 1 the first (``document``), −1 the other, 0
-    neither."""
+    """Preference of an assessor between two documents.
+
+    Attributes
+    ----------
+    assessor : str
+        Name of the assessor.
+    topic : str
+        Id of the topic.
+    document, other : str
+        Ids of the two documents.
+    grade : {1, 0, -1}
+        1 if ``document`` is preferred, −1 if ``other`` is, and 0 if neither is.
+    time : str
+        Time of the judgment, in UTC.
+    seconds : float or None
+        Duration of the judgment.
+    shown : int or None
+        Position of the pair in the order of the assessor, from 1.
+    again : bool
+        Whether it was planted to be judged a second time.
+    event : int
+        Number of the event.
+    """
 
     assessor: str
     topic: str
@@ -151,11 +289,37 @@ class Preference(NamedTuple):
 
 @dataclass(frozen=True)
 class Event:
-    """What somebody did, to be recorded.
+    """Action of an assessor, to be recorded.
 
-    ``id`` is made by whoever tells of it, once, so that telling twice records once. ``replaces`` is
-    the number of the event that stood before, as far as the assessor saw; of an undo, the event
-    that is taken back. ``time`` is that of recording unless it came from elsewhere.
+    Attributes
+    ----------
+    id : str
+        Unique id, made once by the client, so that an event that is sent twice is recorded once.
+    assessor : str
+        Name of the assessor.
+    topic : str
+        Id of the topic.
+    document : str
+        Id of the document.
+    kind : str, default="grade"
+        "grade", "preference", "skip", "note", "undo", "adjudication" or "import".
+    grade : int, optional
+        Grade, or for a preference 1, 0 or −1.
+    other : str, optional
+        Id of the other document of a preference.
+    note : str, optional
+        Text of a note.
+    seconds : float, optional
+        Duration of the judgment.
+    shown : int, optional
+        Position of the document in the order of the assessor, from 1.
+    again : bool, default=False
+        Whether it was planted to be judged a second time.
+    replaces : int, optional
+        Number of the event that was current before, as far as the assessor saw; for an undo, the
+        event to undo.
+    time : str, optional
+        Time of an imported event. By default the time of recording.
     """
 
     id: str
@@ -174,7 +338,10 @@ class Event:
 
 
 class LoggedEvent(NamedTuple):
-    """An event as it was recorded."""
+    """Event as it was recorded.
+
+    The fields are those of :class:`Event`, with the number of the event.
+    """
 
     event: int
     id: str
@@ -193,15 +360,22 @@ class LoggedEvent(NamedTuple):
 
 
 class RecordResult(NamedTuple):
-    """The number of an event, and whether it is new: False where its id was recorded before."""
+    """Number of an event, and whether it is new: False if its id was recorded before."""
 
     event: int
     new: bool
 
 
 class EditConflict(InputError):  # noqa: N818
-    """What was judged has been judged otherwise since: ``event`` is the number of the event that
-    stands, and ``grade`` its grade; both None where nothing does."""
+    """Edit of a judgment that has changed in the meantime.
+
+    Attributes
+    ----------
+    event : int or None
+        Number of the current event; None if there is none.
+    grade : int or None
+        Grade of the current event.
+    """
 
     def __init__(self, message: str, event: int | None = None, grade: int | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""A campaign as a document: a page that needs no network, text, Markdown and so on."""
+"""Report of a campaign: a self-contained HTML page, text, Markdown and other formats."""
 
 from __future__ import annotations
 
@@ -45,8 +45,10 @@ _GRAPHS = 24
 
 
 def page(campaign: Campaign, **asked: Any) -> str:
-    """The page of a campaign, of what :func:`document` says; the same campaign gives the same
-    bytes."""
+    """Return the HTML page of a campaign, with the contents of :func:`document`.
+
+    The same campaign gives the same bytes.
+    """
     return get_writer("html").write(document(campaign, **asked))
 
 
@@ -58,13 +60,14 @@ def document(
     draws: int = 20,
     seed: int = 0,
 ) -> Iterator[Block]:
-    """What is said of a campaign: what participants and their systems score, with recall-precision
-    graphs, its topics, how the pool grows and who brings what, how far judging is, how far
-    assessors agree, and whether the collection is good enough.
+    """Yield the blocks of the report of a campaign.
 
-    ``measures`` of participants are those of the campaign unless given
-    (:func:`~calipers.campaign.operations.select_measures`). What there is nothing to say of so far
-    is left out.
+    They are the scores of participants and systems with recall-precision graphs, the topics, the
+    growth of the pool and the contributions to it, the progress of judging, inter-assessor
+    agreement, and the reliability of the collection. Sections without data so far are omitted.
+
+    ``measures`` of participants are by default those of the campaign
+    (:func:`~calipers.campaign.operations.select_measures`).
     """
     found, about, asked = campaign_status(campaign), campaign.about, tuple(measures)
     final = operations.final_grades(campaign)
@@ -114,7 +117,7 @@ def _section(
 def _table(
     head: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", said: str = ""
 ) -> list[Block]:
-    """A table, whose columns of numbers stand to the right, under its title."""
+    """Return a table with a title and a note; columns of numbers are right-aligned."""
     cells = [[escape_unprintable(_cell(row[k])) for row in rows] for k in range(len(head))]
     kinds = [
         NUMBER if any(isinstance(row[k], int | float) for row in rows) else WORDS
@@ -162,7 +165,7 @@ def _rank_shifts(change: Any, runs: Sequence[str]) -> list[float]:
 def _scores(
     campaign: Campaign, final: Mapping[str, Any], asked: Sequence[str], level: float
 ) -> Iterator[list[Block]]:
-    """What participants score by the measures of the campaign, and each of their systems."""
+    """Yield the scores of participants and of their systems by the measures of the campaign."""
     runs, sampled = campaign.runs(), operations.sampled_judgments(campaign, final)
     measures = operations.select_measures(campaign, asked, sampled=sampled is not None)
     # (Each by itself: nothing here compares them, and pairs of many runs take their time.)
@@ -213,13 +216,13 @@ def _scores(
 def _sort_key(
     found: Mapping[str, Evaluation], measure: str, higher: bool | None, run: str
 ) -> tuple[bool, float, str]:
-    """Where a run stands: the best first, and last what has no value."""
+    """Return the sort key of a run: best first, undefined values last."""
     value = found[run][run, measure].value
     return math.isnan(value), value if higher is False else -value, run
 
 
 def _values(found: Mapping[str, Evaluation], measures: Iterable[str]) -> dict[str, list[str]]:
-    """Of each run its value and interval by each measure, rounded alike."""
+    """Format value and interval of each run by each measure, rounded alike within a measure."""
     made: dict[str, list[str]] = {run: [] for run in found}
     for name in measures:
         estimates = [evaluation[run, name] for run, evaluation in found.items()]
@@ -233,8 +236,11 @@ def _values(found: Mapping[str, Evaluation], measures: Iterable[str]) -> dict[st
 
 
 def _graphs(found: Mapping[str, Evaluation], own: Mapping[str, Sequence[str]]) -> Iterator[Figure]:
-    """Recall-precision graphs: of the best run of each participant, at recall levels and at ranks,
-    and of all runs of each."""
+    """Yield recall-precision graphs.
+
+    They are those of the best run of each participant, at recall levels and at ranks, and those of
+    all runs of each participant.
+    """
 
     def curves(at: str, runs: Iterable[str]) -> list[Curve]:
         return [curve for run in runs for curve in averaged_curves(found[run], at)]
@@ -254,7 +260,7 @@ def _graphs(found: Mapping[str, Evaluation], own: Mapping[str, Sequence[str]]) -
 
 
 def _graph(title: str, said: str, curves: Sequence[Curve]) -> Iterator[Figure]:
-    """A graph, unless no topic has a relevant document."""
+    """Yield a graph, unless no topic has a relevant document."""
     drawn = [curve for curve in curves if not all(map(math.isnan, curve.y))]
     if drawn:
         figure = get_chart(drawn[0].kind).figure(drawn, [curve.system for curve in drawn])
@@ -395,7 +401,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
 def _orders(
     campaign: Campaign, grades: Any, measures: Sequence[str], level: float
 ) -> list[list[Block]]:
-    """The order of systems with every choice of assessors."""
+    """Return the tables of ranking stability under the choice of assessors."""
     if len(campaign.runs()) < 2:
         return []
     rankings, _ = operations.read_rankings(campaign)

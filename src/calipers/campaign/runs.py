@@ -1,4 +1,4 @@
-"""Runs that participants hand in, and what they retrieved, topic by topic."""
+"""Runs submitted by participants, and their rankings by topic."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ Judgments: TypeAlias = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A run that was added: topics of the campaign that it leaves out, topics that the campaign
-    does not have, and the name of a run that says the same, if there is one."""
+    """Summary of an added run.
+
+    It has the topics of the campaign that the run does not have, the topics that the campaign does
+    not have, and the name of an identical run, if there is one.
+    """
 
     run: StoredRun
     unanswered: tuple[str, ...]
@@ -44,9 +47,28 @@ def add_runs(
     *,
     name: str | None = None,
 ) -> list[RunSummary]:
-    """Add the runs of a participant, all or none; each is called as its file, or ``name``.
+    """Add the runs of a participant, all or none.
 
-    :class:`InputError` where a name is taken, and where a run answers none of the topics.
+    Parameters
+    ----------
+    campaign : Campaign
+        Campaign that the runs are added to.
+    sources : iterable of path
+        Files of the runs.
+    participant : str
+        Name of the participant.
+    name : str, optional
+        Name of the run. By default that of its file.
+
+    Returns
+    -------
+    list of RunSummary
+        Summary of each run.
+
+    Raises
+    ------
+    InputError
+        If the campaign has no topics, a name exists already, or a run has none of the topics.
     """
     topics = [topic.topic for topic in campaign.topics()]
     if not topics:
@@ -71,20 +93,26 @@ def add_runs(
 
 
 def read_rankings(runs: Runs, depth: int | None = None) -> dict[str, dict[str, list[str]]]:
-    """The rankings of runs, as evaluating sees them: by descending score, equal scores by
-    descending id, bytewise.
+    """Read the rankings of runs in the order used for evaluation.
+
+    Documents are sorted by descending score, ties by descending id, bytewise.
 
     Parameters
     ----------
-    runs
-        As :func:`calipers.retrieval` takes them.
-    depth
-        Keep the first so many documents of each topic.
+    runs : mapping, sequence of paths, or a single run
+        Runs as accepted by :func:`calipers.retrieval`.
+    depth : int, optional
+        Number of documents of each topic to keep. By default all.
+
+    Returns
+    -------
+    dict
+        For each run and topic, the documents, best first.
 
     Raises
     ------
     InputError
-        For whatever is wrong with a run.
+        If a run is invalid.
 
     Examples
     --------
@@ -112,12 +140,12 @@ def _ranking(name: str, source: TrecSource, depth: int | None) -> dict[str, list
 
 
 def list_topics(rankings: Rankings) -> list[str]:
-    """All topics of all runs, in order."""
+    """Return all topics of all runs, sorted."""
     return sorted({topic for ranking in rankings.values() for topic in ranking})
 
 
 def group_runs(rankings: Rankings, groups: Mapping[str, str] | None) -> dict[str, tuple[str, ...]]:
-    """The runs of each group, from the group of each run; without ``groups`` each run is one.
+    """Return the runs of each group, given the group of each run; by default each run is a group.
 
     >>> group_runs({"a1": {}, "a2": {}, "b": {}}, {"a1": "ann", "a2": "ann", "b": "ben"})
     {'ann': ('a1', 'a2'), 'ben': ('b',)}
@@ -136,8 +164,10 @@ def group_runs(rankings: Rankings, groups: Mapping[str, str] | None) -> dict[str
 def groups_by_document(
     rankings: Rankings, groups: Mapping[str, Iterable[str]], topic: str, depth: Depth | None
 ) -> dict[str, set[str]]:
-    """For each document of a topic, the groups that have it among their first ``depth``; None is
-    all, as ``"all"`` is."""
+    """Return, for each document of a topic, the groups that have it among their first ``depth``.
+
+    The depth None means all documents, as ``"all"`` does.
+    """
     found: dict[str, set[str]] = {}
     last = None if depth is None else down_to(depth)
     for group, runs in groups.items():
@@ -148,7 +178,7 @@ def groups_by_document(
 
 
 def down_to(depth: object) -> int | None:
-    """The rank down to which a depth goes, None where it goes down to the last.
+    """Return the rank of a pool depth; None if all documents are pooled.
 
     >>> down_to(10), down_to("all")
     (10, None)
@@ -163,7 +193,7 @@ def down_to(depth: object) -> int | None:
 
 
 def check_min_int(value: Any, name: str, least: int = 1) -> int:
-    """A whole number of at least so much."""
+    """Check that a value is an integer of at least ``least``, and return it."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{name} is {value!r}, expected a whole number of at least {least}")
     return value

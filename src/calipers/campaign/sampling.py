@@ -1,16 +1,16 @@
-"""Judging a sample of each pool: strata, draws with known probabilities, and how sure what is
-estimated from them is.
+"""Stratified sampling of pools, with the standard errors of the resulting estimates.
 
-A pool is cut into strata. Of the N documents of one, n are drawn at random, so that each of these
-stands for N/n. ``xinfAP``, ``statAP``, ``HT-AP`` and ``infNDCG`` estimate from them what judging
-all would give; ``infAP`` does where a topic is one stratum. All five are
-ratios of estimates and none is unbiased; the bias shrinks as judging completes. ``xinfAP`` smooths
-shares of relevant documents as (r + ε)/(n + 3ε), as NIST's sample_eval does, ``infAP`` as
-(r + ε)/(n + 2ε), as trec_eval does.
+A pool is divided into strata. Of the N documents of a stratum, n are sampled at random, so that
+each of them represents N/n. ``xinfAP``, ``statAP``, ``HT-AP`` and ``infNDCG`` estimate from them
+the values under complete judgments; ``infAP`` does so if a topic is a single stratum. All five are
+ratios of estimates and not unbiased; the bias decreases as judging becomes complete. ``xinfAP``
+smooths proportions of relevant documents as (r + ε)/(n + 3ε), as NIST's sample_eval does, and
+``infAP`` as (r + ε)/(n + 2ε), as trec_eval does.
 
-Two questions have two answers. For the mean over topics like these, Student's t over the estimates
-of the topics (what :func:`calipers.retrieval` tells) contains what sampling adds, since every topic
-is sampled by itself. For these very topics, judged fully, :func:`design_errors` tells it.
+There are two kinds of uncertainty. For the mean over a population of topics, Student's t over the
+estimates of the topics (as in :func:`calipers.retrieval`) includes the sampling error, because
+every topic is sampled independently. For these topics alone, if they were judged completely, the
+standard error is that of :func:`design_errors`.
 """
 
 from __future__ import annotations
@@ -44,27 +44,29 @@ SampledJudgments = dict[str, dict[str, dict[str, int]]]
 
 @dataclass(frozen=True)
 class StratumSample:
-    """Some documents of a pool, and those of them that were drawn, in the order of the draw: if
-    judging stops early, the first of them are a random sample too."""
+    """Documents of a stratum, and those that were sampled, in the order of the draw.
+
+    If judging stops early, the first of them are a random sample too.
+    """
 
     documents: tuple[str, ...]
     drawn: tuple[str, ...]
 
     @property
     def inclusion(self) -> float:
-        """The probability n/N of each document to be drawn."""
+        """Inclusion probability n/N of each document."""
         return len(self.drawn) / len(self.documents)
 
 
 @dataclass(frozen=True)
 class StratifiedSample:
-    """What was drawn, by topic and stratum, and the seed that draws the same again."""
+    """Sampled documents, by topic and stratum, and the seed that reproduces them."""
 
     topics: Mapping[str, Mapping[str, StratumSample]]
     seed: int
 
     def judgments(self, grades: Judgments) -> SampledJudgments:
-        """The grades of what was drawn, in their strata, and −1 for all else of the pool.
+        """Return the grades of the sampled documents in their strata, −1 for all others.
 
         >>> sample = draw({"1": {"top": ["x", "y"], "rest": ["z", "w"]}}, {"rest": 1}, seed=1)
         >>> sample.judgments({"1": {"x": 2, "y": 0, "z": 1, "w": 1}})
@@ -83,9 +85,27 @@ class StratifiedSample:
 
 
 def strata_by_depth(rankings: Rankings, depths: Iterable[int]) -> dict[str, dict[str, list[str]]]:
-    """Strata by the best rank that any run gives a document: down to the first depth, from there to
-    the second one, and so on.
+    """Stratify documents by their best rank in any run.
 
+    Parameters
+    ----------
+    rankings : mapping
+        Rankings of the runs (:func:`~calipers.campaign.runs.read_rankings`).
+    depths : iterable of int
+        Last ranks of the strata, in ascending order.
+
+    Returns
+    -------
+    dict of str to dict of str to list of str
+        Documents of each stratum, by topic and name.
+
+    Raises
+    ------
+    InputError
+        If the depths are not ascending.
+
+    Examples
+    --------
     >>> strata_by_depth({"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}, [1, 2])
     {'1': {'1-1': ['x', 'z'], '2-2': ['y']}}
     """
@@ -107,9 +127,22 @@ def strata_by_depth(rankings: Rankings, depths: Iterable[int]) -> dict[str, dict
 
 
 def strata_by_place(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, list[str]]]:
-    """Strata by the place of a document in the order of its pool: the first so many documents, the
-    next so many; what is left is the last stratum.
+    """Stratify documents by their position in the order of the pool.
 
+    Parameters
+    ----------
+    pool : mapping of str to list of PoolEntry
+        Pool of each topic.
+    sizes : sequence of int
+        Sizes of the first strata; all remaining documents are the last one.
+
+    Returns
+    -------
+    dict of str to dict of str to list of str
+        Documents of each stratum, by topic and name.
+
+    Examples
+    --------
     >>> from calipers.campaign.pooling import depth_pool
     >>> strata_by_place(depth_pool({"a": {"1": ["x", "y", "z"]}}, 3), [1])
     {'1': {'1': ['x'], '2': ['y', 'z']}}
@@ -124,25 +157,30 @@ def strata_by_place(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, lis
 
 
 def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -> StratifiedSample:
-    """Draw documents of each stratum at random without replacement.
+    """Sample documents of each stratum at random without replacement.
 
     Parameters
     ----------
-    strata
-        The documents of each stratum, by topic and name.
-    numbers
-        By the name of a stratum, how many of its documents are drawn in each topic (a whole number;
-        all where there are no more) or which share of them (a fraction such as 0.2, rounded up, and
-        2 at least, since one document makes no pair and has no variance). Strata that are not named
-        are drawn as a whole.
-    seed
-        The same seed draws the same documents. Each topic is drawn by itself, so that another topic
-        more or less changes nothing for the others.
+    strata : mapping
+        Documents of each stratum, by topic and name.
+    numbers : mapping of str to int or float
+        By the name of a stratum, the number of documents to sample in each topic (an integer; all
+        documents if there are no more), or the proportion of them (a fraction such as 0.2, rounded
+        up, and at least 2 documents, because the variance of one is undefined). Strata that are
+        not named are included completely.
+    seed : int, default=0
+        Seed of the random draws. Each topic is sampled independently, so that adding or removing
+        a topic does not change the others.
+
+    Returns
+    -------
+    StratifiedSample
+        Sampled documents.
 
     Raises
     ------
     InputError
-        For a name that no stratum has, a number below 1 and a share that is none.
+        If there is no stratum of a name, a number is below 1, or a proportion is not in (0, 1].
     """
     known = {name for of in strata.values() for name in of}
     for name, number in numbers.items():
@@ -173,11 +211,11 @@ def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -
 
 @dataclass(frozen=True)
 class DesignError:
-    """A mean over these very topics, and its standard error for what is not judged of them.
+    """Mean over these topics, and its standard error due to unjudged documents.
 
-    ``by_topic`` are the standard errors of topics, NaN where leaving one document out leaves no
-    value; ``unknown`` counts these, whose variance is taken to be that of the others. ``cautions``
-    say why the error may be too small.
+    ``by_topic`` are the standard errors of the topics, NaN if leaving out one document makes the
+    value undefined; ``unknown`` is the number of these, whose variance is assumed to be that of
+    the others. ``cautions`` say why the error may be too small.
     """
 
     measure: str
@@ -196,26 +234,38 @@ FEW_RELEVANT = 10
 def design_errors(
     judgments: Any, run: Any, measures: Sequence[str] = ESTIMATORS
 ) -> list[DesignError]:
-    """The errors of estimates for these topics alone, by a jackknife within strata: how far the
-    estimate is from what judging the whole pools would give.
+    """Compute the standard errors of estimates for these topics, by a jackknife within strata.
 
-    The variance of a topic is Σ (1 − n/N) (n − 1)/n Σ (θ_i − θ̄)² over its strata, θ_i being the
-    estimate without the i-th judged document of the stratum. It says nothing of other topics.
+    They describe the distance of the estimate from its value if the whole pools were judged.
 
     Parameters
     ----------
-    judgments
-        Of a sample, with strata, as :func:`calipers.retrieval` takes them.
-    run
-        One run.
-    measures
+    judgments : mapping, path or data frame
+        Judgments of a stratified sample, as accepted by :func:`calipers.retrieval`.
+    run : mapping, path or data frame
+        A run.
+    measures : sequence of str
         Names of measures of sampled judgments.
+
+    Returns
+    -------
+    list of DesignError
+        Mean and standard error of each measure.
+
+    Raises
+    ------
+    InputError
+        If a measure is not one of sampled judgments, or there are no strata.
 
     Notes
     -----
-    With few relevant documents drawn the errors are too small: of a simulated topic with 17
-    relevant documents in a pool of 150, 41 of them judged, intervals of ±1.96 errors held 95 times
-    of 100 (xinfAP), 81 (infNDCG) and 65 (statAP and HT-AP).
+    The variance of a topic is Σ (1 − n/N) (n − 1)/n Σ (θ_i − θ̄)² over its strata, where θ_i is
+    the estimate without the i-th judged document of the stratum. It does not include the variance
+    between topics.
+
+    With few relevant documents in the sample the errors are too small: for a simulated topic with
+    17 relevant documents in a pool of 150, 41 of them judged, the coverage of intervals of ±1.96
+    errors was 95% (xinfAP), 81% (infNDCG) and 65% (statAP and HT-AP).
 
     Examples
     --------
@@ -244,7 +294,7 @@ def design_errors(
 
 
 def _variances(one: SampledRankings, measures: Sequence[Any]) -> FloatArray:
-    """Of one topic, by measure."""
+    """Compute the variances of one topic, by measure."""
     share = one.n_sampled / one.stratum_sizes
     counts = (share < 1) & (one.n_sampled > 1)
     left_out = np.flatnonzero((one.level >= 0) & counts[one.group_of_judgment])
@@ -295,11 +345,28 @@ def _cautions(s: SampledRankings) -> tuple[str, ...]:
 
 
 def estimated_relevant(judgments: Any, rel: int = 1) -> dict[str, tuple[float, float]]:
-    """By topic, how many relevant documents the pool is estimated to hold, R̂ = Σ N r/n, and its
-    standard error √(Σ N² (1 − n/N) s²/n), with s² = p(1 − p) n/(n − 1) and p = r/n.
+    """Estimate the number of relevant documents in the pool of each topic, with its standard error.
 
-    The error is NaN where one document of several is judged. R̂ is unbiased.
+    Parameters
+    ----------
+    judgments : mapping, path or data frame
+        Judgments of a sample, as accepted by :func:`calipers.retrieval`.
+    rel : int, default=1
+        Lowest relevant grade.
 
+    Returns
+    -------
+    dict of str to tuple of float
+        Estimate and standard error for each topic.
+
+    Notes
+    -----
+    The estimate is R̂ = Σ N r/n, which is unbiased, and its standard error is √(Σ N² (1 − n/N)
+    s²/n), with s² = p(1 − p) n/(n − 1) and p = r/n. The error is NaN if only one of several
+    documents of a stratum is judged.
+
+    Examples
+    --------
     >>> strata = {"1": {"a": {"x": 1, "y": 0}, "b": {"z": 1, "v": 0, "w": -1, "u": -1}}}
     >>> [(topic, found)] = estimated_relevant(strata).items()
     >>> topic, round(found[0], 3), round(found[1], 3)
@@ -334,22 +401,36 @@ def corrected_total(
     program: Mapping[str, float],
     counts: Callable[[str], bool] = lambda _: True,
 ) -> tuple[float, float]:
-    """A total over all documents of which a program has judged every one and people a sample:
-    Σ program + Σ (people − program) N/n, and its standard error.
+    """Estimate a total over all documents from judgments of a program and a sample by persons.
 
-    Unbiased whatever the program gets wrong; the better it is, the smaller the error
-    √(Σ N² (1 − n/N) s²/n), s² being the variance of the differences within a stratum. The total of
-    relevant documents is R, that of those among the first k of a run is k times P@k.
+    The program has judged every document, and persons a stratified sample. The estimate is Σ
+    program + Σ (persons − program) N/n. It is unbiased whatever the errors of the program; the
+    better the program, the smaller the standard error √(Σ N² (1 − n/N) s²/n), where s² is the
+    variance of the differences within a stratum. The total of relevant documents is R, and that of
+    relevant documents among the first k of a run is k times P@k.
 
     Parameters
     ----------
-    strata
-        By stratum what people say of each document (1 relevant, 0 not), None of one that was not
-        drawn.
-    program
-        What the program says of each document.
-    counts
-        Whether a document counts, such as one among the first k.
+    strata : mapping
+        By stratum, the judgment of each document by persons (1 relevant, 0 not relevant), or None
+        if it was not sampled.
+    program : mapping of str to float
+        Judgment of each document by the program.
+    counts : callable, optional
+        Function that returns whether a document counts, such as one among the first k. By default
+        all documents count.
+
+    Returns
+    -------
+    total : float
+        Estimate of the total.
+    error : float
+        Its standard error.
+
+    Raises
+    ------
+    InputError
+        If the program has not judged a document, or nothing in a stratum is judged by persons.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""The page on which assessors judge, served to their browsers.
+"""Web server of the judging page for assessors.
 
-Safe by itself, without a proxy: a page of another site can neither read nor write here (Host and
-Origin are checked, the cookie is SameSite=Strict and HttpOnly, bodies are JSON), and no text of a
-document runs (Content-Security-Policy by hash; HTML in a sandbox of its own).
+It is secure without a proxy: pages of other sites can neither read nor write (Host and Origin are
+checked, the cookie is SameSite=Strict and HttpOnly, bodies are JSON), and no text of a document is
+executed (Content-Security-Policy by hash; HTML in a sandbox).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _HEADERS = {
 
 
 def check_installed() -> None:
-    """That what serves the page is there: it comes with an extra."""
+    """Check that the packages of the extra that serves the page are installed."""
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise InputError(
@@ -61,7 +61,7 @@ def check_installed() -> None:
 
 
 def page() -> tuple[str, str]:
-    """The page, and its Content-Security-Policy."""
+    """Return the page, and its Content-Security-Policy."""
     folder = files("calipers.campaign") / "static"
     texts = {
         name: (folder / name).read_text(encoding="utf-8")
@@ -96,15 +96,14 @@ def _hash(text: str) -> str:
 
 
 class RequestGuard:
-    """Turns away what does not come from the page itself, and says on every answer what browsers
-    may do with it."""
+    """Middleware that rejects requests from other sites and adds security headers to responses."""
 
     def __init__(self, app: Callable[..., Awaitable[None]], origins: Collection[str]) -> None:
         self._app, self._origins = app, frozenset(origins)
         self._hosts = frozenset(urlsplit(origin).netloc for origin in origins)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """As ASGI asks."""
+        """Handle a request as ASGI specifies."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
@@ -151,9 +150,9 @@ def _answer(told: Any, status: int = 200) -> Response:
 
 
 def application(desks: SessionManager, origins: Collection[str]) -> Starlette:
-    """The application as ASGI servers run it.
+    """Return the application for an ASGI server.
 
-    ``origins`` are the addresses at which browsers find it, such as ``http://127.0.0.1:8321``.
+    ``origins`` are the addresses at which browsers access it, such as ``http://127.0.0.1:8321``.
     """
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
@@ -177,7 +176,7 @@ def application(desks: SessionManager, origins: Collection[str]) -> Starlette:
 
 
 class _HTTPError(Exception):
-    """An answer other than the one that was asked for."""
+    """Error response to a request."""
 
     def __init__(self, status: int, error: str) -> None:
         super().__init__(error)
@@ -185,7 +184,7 @@ class _HTTPError(Exception):
 
 
 class _RequestHandlers:
-    """What stands behind each address."""
+    """Handlers of the requests."""
 
     def __init__(self, desks: SessionManager, *, secure: bool) -> None:
         self._desks, self._secure = desks, secure
@@ -193,13 +192,13 @@ class _RequestHandlers:
         self._cookie = f"calipers-{desks.id}"
 
     async def nothing(self, request: Request) -> Response:
-        """What stands where no assessor is named."""
+        """Return the response for an address without an assessor."""
         from starlette.responses import PlainTextResponse
 
         return PlainTextResponse("Open the link that you were given.\n", 404)
 
     async def page(self, request: Request) -> Response:
-        """The page; it has nothing in it that is secret."""
+        """Return the page, which contains no secrets."""
         from starlette.responses import HTMLResponse
 
         if request.path_params["slug"] not in self._desks.names:
@@ -207,7 +206,7 @@ class _RequestHandlers:
         return HTMLResponse(self._html, headers={"Content-Security-Policy": self._policy})
 
     async def enter(self, request: Request) -> Response:
-        """Take the token from a link, and give it back as a cookie that no script can read."""
+        """Exchange the token of a link for a cookie that scripts cannot read."""
 
         async def entered() -> Response:
             slug, told = request.path_params["slug"], await _body(request)
@@ -231,24 +230,24 @@ class _RequestHandlers:
         return await self._told(entered)
 
     async def session(self, request: Request) -> Response:
-        """What a page needs to begin."""
+        """Return the initial data of the page."""
         return await self._read(request, self._desks.session, request.query_params.get("topic"))
 
     async def queue(self, request: Request) -> Response:
-        """What comes next."""
+        """Return the next tasks."""
         return await self._read(request, self._desks.ahead, request.query_params.get("topic"))
 
     async def tasks(self, request: Request) -> Response:
-        """Documents."""
+        """Return tasks with their documents."""
         keys = request.query_params.get("keys", "").split(",")
         return await self._read(request, self._desks.tasks, keys)
 
     async def listed(self, request: Request) -> Response:
-        """What was judged, and what was put aside."""
+        """Return the judged and the skipped tasks."""
         return await self._read(request, self._desks.listed)
 
     async def image(self, request: Request) -> Response:
-        """An image."""
+        """Return an image."""
         from starlette.responses import Response
 
         async def shown() -> Response:
@@ -262,7 +261,7 @@ class _RequestHandlers:
         return await self._told(shown)
 
     async def events(self, request: Request) -> Response:
-        """Record what was done; the answer comes when it is on the disk."""
+        """Record an event; the response is sent once it is on disk."""
 
         async def recorded() -> Response:
             name, told = await self._name(request), await _body(request)
@@ -284,7 +283,7 @@ class _RequestHandlers:
         return await self._told(answered)
 
     async def _name(self, request: Request) -> str:
-        """Who asks."""
+        """Return the name of the assessor who sent the request."""
         slug = request.path_params["slug"]
         token = request.cookies.get(self._cookie, "")
         if not await _later(self._desks.link_is_good, slug, token):
@@ -292,7 +291,7 @@ class _RequestHandlers:
         return self._desks.names[slug]
 
     async def _told(self, answer: Callable[[], Awaitable[Response]]) -> Response:
-        """An answer, or why there is none."""
+        """Return the response, or the error response."""
         try:
             return await answer()
         except _HTTPError as refused:
@@ -306,14 +305,14 @@ class _RequestHandlers:
 
 
 async def _later(function: Callable[..., Any], *arguments: Any) -> Any:
-    """In a thread, since SQLite waits for the disk."""
+    """Run a function in a thread, because SQLite waits for the disk."""
     from starlette.concurrency import run_in_threadpool
 
     return await run_in_threadpool(function, *arguments)
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """The object in a request's body, which says that it is JSON."""
+    """Parse the body of a request with JSON content type as an object."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise _HTTPError(415, f"content type {format_value(kind)}, expected application/json")
@@ -335,7 +334,13 @@ async def _body(request: Request) -> dict[str, Any]:
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens, or :class:`InputError` that says why there is none."""
+    """Open a listening socket.
+
+    Raises
+    ------
+    InputError
+        If the address cannot be used.
+    """
     made = None
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -352,7 +357,7 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 def list_origins(host: str, port: int, url: str | None = None) -> list[str]:
-    """The addresses at which browsers find a server: the first is the one that links have."""
+    """Return the addresses at which browsers access the server; links use the first."""
     found = [url] if url else []
     if host in ("127.0.0.1", "::1", "localhost"):
         own = f"[{host}]" if ":" in host else host
@@ -364,14 +369,14 @@ def list_origins(host: str, port: int, url: str | None = None) -> list[str]:
 
 
 def _normalize_origin(origin: str) -> str:
-    """An origin as browsers write it: in lower case, without the usual port."""
+    """Return an origin as browsers write it: in lower case, without the default port."""
     parts = urlsplit(origin)
     usual = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
     return f"{parts.scheme}://{parts.netloc.lower().removesuffix(usual)}"
 
 
 def serve(desks: SessionManager, listener: socket.socket, origins: Iterable[str]) -> None:
-    """Serve until Ctrl-C; what is being recorded then is recorded."""
+    """Run the server until Ctrl-C; recording in progress is completed."""
     import uvicorn
 
     config = uvicorn.Config(

@@ -1,7 +1,7 @@
-"""The desks of a campaign's assessors: what the page is told, what it tells, and the links to it.
+"""Sessions of assessors: the data sent to and received from the page, and access links.
 
-Everything that a page gets is made here, so that here is where it can be seen what it does not get:
-grades of others, systems, ranks, strata, and which document is shown a second time.
+Everything sent to a page is made here, so that this module shows what is withheld from it: grades
+of others, systems, ranks, strata, and which documents are planted repeats.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _ID = re.compile(r"[0-9A-Za-z-]{16,64}")
 
 
 class BusyError(Exception):
-    """The file cannot be written just now; to be told again later."""
+    """Temporary failure to write to the file; the request can be repeated."""
 
 
 @dataclass
 class _SessionState:
-    """An assessor's desk, and which task each key stands for."""
+    """Session of an assessor, with the task of each key."""
 
     desk: AssessorSession
     tasks: dict[str, tuple[str, str, bool]]
@@ -61,7 +61,7 @@ class _SessionState:
 
 
 class SessionManager:
-    """The desks of those who judge now; any number of threads may use them at once."""
+    """Sessions of the current assessors; it can be used from any number of threads."""
 
     def __init__(
         self, campaign: Campaign, assessors: Sequence[str], settings: DisplaySettings
@@ -76,7 +76,7 @@ class SessionManager:
     # --------------------------------------------------------------------------- what is in there
 
     def _refresh(self) -> None:
-        """Read all anew where another process has written, such as an import."""
+        """Reload the campaign if another process, such as an import, has written to it."""
         ((version,),) = self._campaign.read("PRAGMA data_version")
         if version == self._version:
             return
@@ -123,18 +123,18 @@ class SessionManager:
         return _SessionState(AssessorSession(topics, plan, events), tasks, keys)
 
     def renew(self) -> None:
-        """Read all anew, where something was written in this process that is no judgment."""
+        """Reload the campaign after this process has written data other than judgments."""
         with self._lock:
             self._version = -1
             self._refresh()
 
     @property
     def documents(self) -> set[tuple[str, str]]:
-        """What there is to judge, each with its topic."""
+        """Documents to be judged, each with its topic."""
         return {task[:2] for place in self._places.values() for task in place.tasks.values()}
 
     def summary(self) -> str:
-        """What there is to judge, in a sentence."""
+        """Return a sentence about the documents to be judged."""
         topics = {topic for place in self._places.values() for topic in place.desk.topics}
         how = "two by two" if self._settings.mode == "preferences" else "one by one"
         order = "in random order" if self._settings.order == "random" else "in the pool's order"
@@ -144,7 +144,7 @@ class SessionManager:
         return f"{what} are pooled; judged {how}, {order}"
 
     def link_is_good(self, slug: str, token: str) -> bool:
-        """Whether a token is one of the assessor's."""
+        """Return whether a token belongs to the assessor."""
         with self._lock:
             self._refresh()
             digest = token_digest(token)
@@ -154,7 +154,7 @@ class SessionManager:
     # ------------------------------------------------------------------------------------- keys
 
     def _key(self, name: str, task: JudgingTask) -> str:
-        """What stands for a task: it tells nothing of it, and is the same after a restart."""
+        """Return the opaque key of a task, which is the same after a restart."""
         keys = self._places[name].keys
         parts = [task.document] if task.other is None else [task.document, task.other]
         return ".".join(keys[task.topic, part, task.again] for part in parts)
@@ -181,7 +181,7 @@ class SessionManager:
     # -------------------------------------------------------------------------- what a page gets
 
     def session(self, name: str, topic: str | None = None) -> dict[str, Any]:
-        """What a page needs to begin."""
+        """Return the initial data of the page."""
         with self._lock:
             self._refresh()
             desk = self._places[name].desk
@@ -233,13 +233,13 @@ class SessionManager:
         }
 
     def ahead(self, name: str, topic: str | None = None) -> dict[str, Any]:
-        """What comes next, those of a topic first."""
+        """Return the next tasks, those of a topic first."""
         with self._lock:
             self._refresh()
             return self._ahead(name, topic)
 
     def tasks(self, name: str, keys: Sequence[str]) -> list[dict[str, Any]]:
-        """Tasks with their documents: as many of the first as go together, but one at least."""
+        """Return tasks with their documents: at least one, and more while their size permits."""
         made: list[dict[str, Any]] = []
         characters = 0
         with self._lock:
@@ -269,7 +269,7 @@ class SessionManager:
         return made
 
     def _document(self, name: str) -> tuple[dict[str, Any], int]:
-        """What a page is told of a document, and how many characters of it."""
+        """Return the data of a document for the page, and the number of characters of its text."""
         found = self._campaign.document(name)
         if found is None:
             return {"document": name, "media": None, "title": "", "text": None}, 0
@@ -284,7 +284,7 @@ class SessionManager:
         return told, 0 if text is None else len(text)
 
     def image(self, name: str, key: str, which: int) -> tuple[str, bytes] | None:
-        """The media and the bytes of the first or the second document of a task, if an image."""
+        """Return media type and bytes of a document of a task; None unless it is an image."""
         with self._lock:
             task = self._task(name, key)
             document = task.other if which else task.document
@@ -294,7 +294,7 @@ class SessionManager:
         return found.media, found.body
 
     def listed(self, name: str) -> dict[str, Any]:
-        """What was put aside and what was judged, the latest first."""
+        """Return the skipped and the judged tasks, the latest first."""
         with self._lock:
             self._refresh()
             desk = self._places[name].desk
@@ -327,10 +327,16 @@ class SessionManager:
     def record(
         self, name: str, told: Mapping[str, Any], topic: str | None = None
     ) -> dict[str, Any]:
-        """Record what an assessor did; when this returns it is on the disk.
+        """Record an event of an assessor; when this returns, it is on disk.
 
-        :class:`InputError` for what can never be recorded, :class:`EditConflict` where something
-        else stands by now, :class:`BusyError` where the file cannot be written just now.
+        Raises
+        ------
+        InputError
+            If the event is invalid.
+        EditConflict
+            If the judgment has changed in the meantime.
+        BusyError
+            If the file cannot be written at the moment.
         """
         with self._lock:
             self._refresh()
@@ -360,7 +366,7 @@ class SessionManager:
             }
 
     def _event(self, name: str, told: Mapping[str, Any]) -> tuple[JudgingTask, Event]:
-        """The event that a page tells of."""
+        """Convert the data from a page to an event."""
         kind, event_id, replaces = (told.get(part) for part in ("kind", "id", "replaces"))
         if kind not in _KINDS:
             raise InputError(f"kind {format_value(kind)}, expected one of {', '.join(_KINDS)}")
@@ -406,7 +412,7 @@ class SessionManager:
         return LoggedEvent(*row)._replace(again=bool(row[12]))
 
     def standing(self, name: str, key: object, conflict: EditConflict) -> dict[str, Any] | None:
-        """The judgment that a page did not know of."""
+        """Return the current judgment, which the page did not know."""
         with self._lock:
             if conflict.event is None:
                 return None
@@ -414,7 +420,7 @@ class SessionManager:
 
 
 def _judgment_to_json(event: LoggedEvent, task: JudgingTask) -> dict[str, Any]:
-    """A judgment, as seen from the side on which the documents are shown."""
+    """Convert a judgment, relative to the order in which the documents are displayed."""
     turned = task.other is not None and event.document != task.document
     grade = -event.grade if turned and event.grade is not None else event.grade
     return {"id": event.id, "grade": grade, "time": event.time}
@@ -445,13 +451,13 @@ _LINKS = 20
 
 
 def get_settings(campaign: Campaign) -> DisplaySettings:
-    """How documents are shown in a campaign; as usual where nobody said."""
+    """Return the display settings of a campaign, or the defaults if none were set."""
     found = campaign.read("SELECT value FROM about WHERE key = ?", (_SETTINGS,))
     return DisplaySettings(**json.loads(found[0][0])) if found else DisplaySettings()
 
 
 def set_settings(campaign: Campaign, settings: DisplaySettings) -> None:
-    """Show documents so from now on."""
+    """Set the display settings of a campaign."""
     if settings == get_settings(campaign):
         return
     with campaign.write() as connection:
@@ -463,9 +469,9 @@ def set_settings(campaign: Campaign, settings: DisplaySettings) -> None:
 
 
 def create_token(campaign: Campaign, assessor: str, *, alone: bool = False) -> str:
-    """A token of 256 random bits for an assessor's link, of which only the digest is kept.
+    """Create a token of 256 random bits for the link of an assessor; only its digest is stored.
 
-    Links that were made before go on working unless this is to be the only one (``alone``).
+    Earlier links stay valid unless this is to be the only one (``alone``).
     """
     token = secrets.token_urlsafe(32)
     with campaign.write() as connection:
@@ -481,15 +487,15 @@ def create_token(campaign: Campaign, assessor: str, *, alone: bool = False) -> s
 
 
 def token_digest(token: str) -> str:
-    """What is kept of a token."""
+    """Return the digest of a token, which is what is stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def abbreviate_token(*parts: object) -> str:
-    """What stands for something, and tells nothing of it."""
+    """Return an opaque identifier of an object."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def assessor_slug(assessor: str) -> str:
-    """What stands for an assessor in addresses."""
+    """Return the identifier of an assessor in addresses."""
     return assessor if _PLAIN.fullmatch(assessor) else abbreviate_token("assessor", assessor)

@@ -1,4 +1,4 @@
-"""How far a campaign is: what it has, and what each assessor has judged of each topic."""
+"""Status of a campaign: its contents, and the progress of each assessor and topic."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from calipers.campaign.store import Campaign
 
 
 class AssessorStatus(NamedTuple):
-    """How far an assessor is: documents to judge in the topics assigned, those to judge that are
-    judged, those put off, and when the last was judged. Programs have all topics unless some are
-    assigned to them."""
+    """Progress of an assessor.
+
+    It has the numbers of documents to judge in the assigned topics, of those that are judged, and
+    of those that were skipped, and the time of the last judgment. Programs have all topics unless
+    some are assigned to them.
+    """
 
     assessor: str
     kind: str
@@ -27,11 +30,14 @@ class AssessorStatus(NamedTuple):
 
 
 class TopicStatus(NamedTuple):
-    """How far a topic is: documents pooled, those to judge (drawn, where the pool is sampled),
-    those of them that a person has judged; and, wherever they are from, those judged by two or
-    more, those that are relevant by their final grades (what an adjudicator decided, else what most
-    of the persons said, as exported judgments have it), and those about which two differ and nobody
-    has decided."""
+    """Progress of a topic.
+
+    It has the numbers of documents that are pooled, of those to judge (sampled, if the pool is
+    sampled), and of those of them that a person has judged. Further numbers are of all judged
+    documents, whether pooled or not: those judged by two or more persons, those that are relevant
+    by their final grades (decided by an adjudicator, else by the majority of persons, as in
+    exported judgments), and those on which two persons disagree without an adjudication.
+    """
 
     topic: str
     title: str
@@ -46,9 +52,11 @@ class TopicStatus(NamedTuple):
 
 @dataclass(frozen=True)
 class CampaignStatus:
-    """What a campaign has, and how far it is: of the documents ``to_judge`` those that persons have
-    ``judged``, and how many they have judged ``beside`` these, such as in a file that was
-    imported."""
+    """Contents and progress of a campaign.
+
+    ``judged`` is the number of the documents ``to_judge`` that persons have judged, and ``beside``
+    the number of other documents that they have judged, such as those of an imported file.
+    """
 
     name: str
     goal: str
@@ -65,7 +73,7 @@ class CampaignStatus:
     by_topic: tuple[TopicStatus, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Return all values in a form that can be serialized as JSON."""
         return asdict(self) | {
             "by_assessor": [row._asdict() for row in self.by_assessor],
             "by_topic": [row._asdict() for row in self.by_topic],
@@ -73,9 +81,9 @@ class CampaignStatus:
 
 
 def campaign_status(campaign: Campaign) -> CampaignStatus:
-    """How far a campaign is.
+    """Return the status of a campaign.
 
-    Where no topic is assigned to anybody, all topics are everybody's.
+    If no topic is assigned to anybody, all topics belong to every assessor.
     """
     about, pool, topics = campaign.about, campaign.pool(), campaign.topics()
     drawn = {(one.topic, one.document) for one in pool if one.sampled}

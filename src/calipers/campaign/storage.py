@@ -1,7 +1,8 @@
-"""The file of a campaign: an SQLite database, made whole, opened safely, written durably.
+"""File of a campaign: an SQLite database, created atomically, opened safely, written durably.
 
-Events are never changed or deleted, which triggers see to; the two views say what stands: of each
-assessor and document the last grade that no undo names, and the same of preferences.
+Events are never changed or deleted, which triggers enforce. The views have the current values: the
+last grade of each assessor and document that is not undone, and likewise for preferences and
+adjudications.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ _TROUBLE = {
 
 
 class CampaignFile:
-    """An open file: one connection, which threads share in turn."""
+    """Open file with one connection, which threads use one after the other."""
 
     def __init__(self, path: str, connection: sqlite3.Connection, *, readonly: bool) -> None:
         self.path, self.readonly = path, readonly
@@ -127,9 +128,24 @@ class CampaignFile:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, readonly: bool = False) -> Self:
-        """The campaign in a file; with ``readonly`` nothing in it can be changed.
+        """Open the campaign in a file.
 
-        :class:`InputError` where the file is no campaign, or one of a later version.
+        Parameters
+        ----------
+        path : path
+            File of the campaign.
+        readonly : bool, default=False
+            Whether to open the file for reading only, so that it cannot be changed.
+
+        Returns
+        -------
+        Campaign
+            Open campaign, which is also a context manager that closes it.
+
+        Raises
+        ------
+        InputError
+            If the file is not a campaign, or is one of a later version.
         """
         at = Path(path)
         if not at.is_file():
@@ -165,15 +181,28 @@ class CampaignFile:
         self.close()
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows that a query finds."""
+        """Return all rows of a query.
+
+        Parameters
+        ----------
+        sql : str
+            SQL query.
+        parameters : sequence, default=()
+            Values of its parameters.
+
+        Returns
+        -------
+        list of tuple
+            Rows.
+        """
         with self._lock, _translate_errors(self.path):
             return self._connection.execute(sql, parameters).fetchall()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it is on the disk when the block ends, or, where it raises, none.
+        """Open a transaction: on disk when the block ends, or rolled back if an error is raised.
 
-        Within another one it is part of that.
+        Within another transaction it is part of that one.
         """
         with self._lock, _translate_errors(self.path):
             if self.readonly:
@@ -192,7 +221,7 @@ class CampaignFile:
 
 
 def create_file(at: Path, about: Mapping[str, str]) -> None:
-    """A new file with nothing but what it is about; it takes no other's place."""
+    """Create a new file with nothing but its metadata; an existing file is not overwritten."""
     if at.exists() or at.is_symlink():
         raise InputError(f"{at}: is there already, and nothing is written over")
     if not at.parent.is_dir():
@@ -212,7 +241,7 @@ def create_file(at: Path, about: Mapping[str, str]) -> None:
 
 
 def _rename_exclusively(part: Path, at: Path) -> None:
-    """Give a file its name, unless another one has it."""
+    """Rename a file, unless the new name exists."""
     try:
         at.hardlink_to(part)
     except FileExistsError:
@@ -238,7 +267,7 @@ def _connect(at: Path, *, readonly: bool = False, create: bool = False) -> sqlit
 
 
 def _check(path: str, connection: sqlite3.Connection) -> None:
-    """That the file is a campaign, of a version that is understood."""
+    """Check that the file is a campaign, of a supported version."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
@@ -251,7 +280,7 @@ def _check(path: str, connection: sqlite3.Connection) -> None:
 
 
 def _set_durability(path: str, connection: sqlite3.Connection) -> None:
-    """Set what durability rests on, and see that it is."""
+    """Set the pragmas that ensure durability, and check that they are set."""
     for name, value in PRAGMAS.items():
         connection.execute(f"PRAGMA {name} = {value}")
         (found,) = connection.execute(f"PRAGMA {name}").fetchone()
@@ -261,7 +290,7 @@ def _set_durability(path: str, connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def _translate_errors(path: str) -> Iterator[None]:
-    """Says of which file it is that SQLite reports trouble."""
+    """Name the file in errors reported by SQLite."""
     try:
         yield
     except sqlite3.DatabaseError as error:

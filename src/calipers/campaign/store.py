@@ -1,4 +1,4 @@
-"""What is in a campaign, and what is done to it."""
+"""Campaign: access to its topics, runs, pools, assessors, documents and events."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 
 class Campaign(CampaignFile):
-    """A test collection in the making, in one file: topics, runs, pools, assessors and judgments.
+    """Test collection in one file: topics, runs, pools, assessors and judgments.
 
-    The file is an SQLite database; :meth:`create` makes it and :meth:`open` opens it. What was
-    recorded is on the disk when the call returns, and an event is never changed: a later one takes
-    its place. Several threads may use one campaign.
+    The file is an SQLite database; :meth:`create` makes it and :meth:`open` opens it. Recorded
+    data are on disk when a call returns, and an event is never changed: a later one replaces it.
+    Several threads may use one campaign.
 
     Examples
     --------
@@ -69,13 +69,33 @@ class Campaign(CampaignFile):
         grades: Mapping[int, str] | None = None,
         measures: str | Iterable[str | Measure] | None = None,
     ) -> Campaign:
-        """A new campaign; :class:`InputError` where there is a file already.
+        """Create a new campaign.
 
-        ``goal`` is what systems are to be good at: ``"top-K"`` (the first K documents) or ``"high
-        recall"``; it sets the usual depth of pools and the usual measures. ``grades`` are what
-        assessors choose from: whole numbers, each with what it means. ``measures`` are what
-        participants are measured by, the one that decides first, and take the place of the usual
-        ones: the names that :func:`calipers.retrieval` knows, decided before there is a result.
+        Parameters
+        ----------
+        path : path
+            File of the campaign, which must not exist.
+        name : str, optional
+            Name of the campaign. By default that of the file.
+        goal : str, default="top-10"
+            What systems should be good at: ``"top-K"`` (the first K documents) or ``"high
+            recall"``. It determines the default depth of pools and the default measures.
+        grades : mapping of int to str, optional
+            Grades that assessors choose from, with their meanings. By default ``GRADES``.
+        measures : str or iterable, optional
+            Measures by which participants are evaluated, primary measure first, in place of the
+            default ones: names accepted by :func:`calipers.retrieval`, chosen before there are
+            results.
+
+        Returns
+        -------
+        Campaign
+            The campaign, open for writing.
+
+        Raises
+        ------
+        InputError
+            If the file exists, or an argument is invalid.
         """
         at = Path(path)
         about = {
@@ -91,10 +111,25 @@ class Campaign(CampaignFile):
         return cls.open(at)
 
     def record(self, event: Event) -> RecordResult:
-        """Record an event; an event whose id is known is not recorded again.
+        """Record an event; an event with a known id is not recorded again.
 
-        :class:`~calipers.campaign.records.EditConflict` where ``replaces`` is not the event that
-        stands (None: nothing does): it has the number and the grade of the one that does.
+        Parameters
+        ----------
+        event : Event
+            Event to record.
+
+        Returns
+        -------
+        RecordResult
+            Number of the event, and whether it is new.
+
+        Raises
+        ------
+        EditConflict
+            If ``replaces`` is not the current event (None: there is none). The error has the
+            number and the grade of the current one.
+        InputError
+            If the event is invalid.
         """
         grades = self.about.grades
         with self.write() as connection:
@@ -104,7 +139,7 @@ class Campaign(CampaignFile):
 
     @property
     def about(self) -> CampaignInfo:
-        """Name, goal, grades, measures and where the campaign comes from."""
+        """Name, goal, grades, measures and origin of the campaign."""
         found = dict(self.read("SELECT key, value FROM about"))
         grades = {int(grade): said for grade, said in json.loads(found["grades"]).items()}
         measures = tuple(json.loads(found.get("measures", "[]")))  # files of version 1 have none
@@ -114,11 +149,17 @@ class Campaign(CampaignFile):
 
     @property
     def participants(self) -> list[str]:
-        """Those who take part."""
+        """Names of the participants."""
         return [name for (name,) in self.read("SELECT participant FROM participants ORDER BY 1")]
 
     def topics(self) -> list[Topic]:
-        """The topics, in the order in which they came."""
+        """Return the topics, in the order in which they were added.
+
+        Returns
+        -------
+        list of Topic
+            Topics.
+        """
         rows = self.read(
             "SELECT topic, title, description, narrative, keywords, kind, author, details, source "
             "FROM topics ORDER BY position"
@@ -126,7 +167,13 @@ class Campaign(CampaignFile):
         return [Topic(*(*given, json.loads(details), source)) for *given, details, source in rows]
 
     def runs(self) -> dict[str, StoredRun]:
-        """The runs by name."""
+        """Return the runs by name.
+
+        Returns
+        -------
+        dict of str to StoredRun
+            Runs, sorted by participant and name.
+        """
         return {
             run: StoredRun(run, participant, _scores(content))
             for run, participant, content in self.read(
@@ -135,16 +182,44 @@ class Campaign(CampaignFile):
         }
 
     def documents(self) -> list[str]:
-        """The ids of the documents whose content is there."""
+        """Return the ids of the documents whose content is stored.
+
+        Returns
+        -------
+        list of str
+            Ids, sorted.
+        """
         return [name for (name,) in self.read("SELECT document FROM documents ORDER BY 1")]
 
     def document(self, document: str) -> Document | None:
-        """A document; None where its content is not there."""
+        """Return a document.
+
+        Parameters
+        ----------
+        document : str
+            Id of the document.
+
+        Returns
+        -------
+        Document or None
+            Document; None if its content is not stored.
+        """
         sql = "SELECT document, body, media, title FROM documents WHERE document = ?"
         return next((Document(*row) for row in self.read(sql, (document,))), None)
 
     def pool(self, topic: str | None = None) -> list[PooledDocument]:
-        """What is pooled, of all topics or of one, in the order of the pooling method."""
+        """Return the pool of one topic or of all topics.
+
+        Parameters
+        ----------
+        topic : str, optional
+            Topic. By default all topics.
+
+        Returns
+        -------
+        list of PooledDocument
+            Pooled documents, by topic, in the order of the pooling method.
+        """
         where, values = _where_clause(topic=topic)
         rows = self.read(
             "SELECT topic, document, pool, pooled.position, priority, stratum, sampled FROM pooled "
@@ -155,12 +230,24 @@ class Campaign(CampaignFile):
         return [PooledDocument(*(*row, bool(sampled))) for *row, sampled in rows]
 
     def strata(self) -> list[Stratum]:
-        """The strata of the pools that were sampled."""
+        """Return the strata of the sampled pools.
+
+        Returns
+        -------
+        list of Stratum
+            Strata, sorted by topic and name.
+        """
         sql = "SELECT topic, stratum, size, sampled FROM strata ORDER BY topic, stratum"
         return [Stratum(*row) for row in self.read(sql)]
 
     def assessors(self) -> dict[str, Assessor]:
-        """Who judges, by name."""
+        """Return the assessors by name.
+
+        Returns
+        -------
+        dict of str to Assessor
+            Assessors, sorted by name.
+        """
         rows = self.read(
             "SELECT assessor, participant, kind, role, token_hash, details FROM assessors "
             "ORDER BY assessor"
@@ -168,7 +255,14 @@ class Campaign(CampaignFile):
         return {row[0]: Assessor(*(*row, json.loads(details))) for *row, details in rows}
 
     def assignments(self) -> dict[str, list[str]]:
-        """The topics of each assessor, in their order."""
+        """Return the topics assigned to each assessor.
+
+        Returns
+        -------
+        dict of str to list of str
+            Topics of each assessor, in the order of the campaign. Assessors without assigned
+            topics are omitted.
+        """
         made: dict[str, list[str]] = {}
         for assessor, topic in self.read(
             "SELECT assessor, topic FROM assignments JOIN topics USING (topic) "
@@ -185,10 +279,26 @@ class Campaign(CampaignFile):
         document: str | None = None,
         again: bool | None = None,
     ) -> list[Judgment]:
-        """The grades that stand, in the order in which they were given, of all assessors or one.
+        """Return the current grades in the order in which they were given.
 
-        Adjudications are not among them. ``again`` takes only documents planted for a second
-        judgment, or (False) only the others.
+        Adjudications are not included.
+
+        Parameters
+        ----------
+        assessor : str, optional
+            Assessor. By default all assessors.
+        topic : str, optional
+            Topic. By default all topics.
+        document : str, optional
+            Document. By default all documents.
+        again : bool, optional
+            Whether to return only planted repeats (True) or no planted repeats (False). By default
+            all grades.
+
+        Returns
+        -------
+        list of Judgment
+            Current grades.
         """
         where, values = _where_clause(
             assessor=assessor, topic=topic, document=document, again=again
@@ -198,13 +308,35 @@ class Campaign(CampaignFile):
     def preferences(
         self, assessor: str | None = None, *, topic: str | None = None, again: bool | None = None
     ) -> list[Preference]:
-        """The preferences that stand, in the order in which they were given."""
+        """Return the current preferences in the order in which they were given.
+
+        Parameters
+        ----------
+        assessor : str, optional
+            Assessor. By default all assessors.
+        topic : str, optional
+            Topic. By default all topics.
+        again : bool, optional
+            Whether to return only planted repeats (True) or no planted repeats (False). By default
+            all preferences.
+
+        Returns
+        -------
+        list of Preference
+            Current preferences.
+        """
         where, values = _where_clause(assessor=assessor, topic=topic, again=again)
         rows = self._graded("preferences", where, values, "document, other")
         return [Preference(*row) for row in rows]
 
     def adjudications(self) -> list[Judgment]:
-        """What adjudicators decided, which stands over all other grades."""
+        """Return the decisions of adjudicators, which have priority over all other grades.
+
+        Returns
+        -------
+        list of Judgment
+            Current decisions, in the order in which they were made.
+        """
         return [Judgment(*row) for row in self._graded("adjudications")]
 
     def _graded(
@@ -218,14 +350,31 @@ class Campaign(CampaignFile):
         return [(*row, bool(again), event) for *row, again, event in rows]
 
     def events(self) -> list[LoggedEvent]:
-        """All that was ever recorded, in order."""
+        """Return all recorded events, in order.
+
+        Returns
+        -------
+        list of LoggedEvent
+            Events.
+        """
         rows = self.read(f"SELECT {', '.join(LoggedEvent._fields)} FROM events ORDER BY event")
         return [LoggedEvent(*(*row, bool(again), replaces)) for *row, again, replaces in rows]
 
     # --------------------------------------------------------------------------------------- adding
 
     def add_topics(self, topics: Iterable[Topic]) -> None:
-        """Add topics behind those that are there; one that is there already is an error."""
+        """Append topics.
+
+        Parameters
+        ----------
+        topics : iterable of Topic
+            Topics, which follow the existing ones.
+
+        Raises
+        ------
+        InputError
+            If a topic exists already.
+        """
         with self.write() as connection:
             (last,) = connection.execute("SELECT coalesce(max(position), 0) FROM topics").fetchone()
             for position, topic in enumerate(topics, last + 1):
@@ -248,7 +397,20 @@ class Campaign(CampaignFile):
                 )
 
     def add_assessor(self, assessor: Assessor, *, topics: Iterable[str] = ()) -> None:
-        """Add somebody who judges, with the topics that are theirs."""
+        """Add an assessor.
+
+        Parameters
+        ----------
+        assessor : Assessor
+            Assessor to add.
+        topics : iterable of str, default=()
+            Topics that are assigned to the assessor.
+
+        Raises
+        ------
+        InputError
+            If the assessor exists already, or a topic does not exist.
+        """
         events.check_name(assessor.assessor, "assessor")
         with self.write() as connection:
             _check_new(connection, "assessors", "assessor", assessor.assessor)
@@ -271,8 +433,27 @@ class Campaign(CampaignFile):
                 )
 
     def add_run(self, run: str, source: Any, participant: str) -> StoredRun:
-        """Add a run that a participant hands in, from any source that :func:`calipers.retrieval`
-        takes; a name that is there already is an error."""
+        """Add a run of a participant.
+
+        Parameters
+        ----------
+        run : str
+            Name of the run.
+        source : path, mapping or data frame
+            Run, as accepted by :func:`calipers.retrieval`.
+        participant : str
+            Name of the participant.
+
+        Returns
+        -------
+        StoredRun
+            Run as it is stored.
+
+        Raises
+        ------
+        InputError
+            If the name exists already, or the run is invalid or has ids that are not UTF-8.
+        """
         from calipers.data.formats import set_run_tag, write_rows
         from calipers.data.trec import read_rows
 
@@ -298,8 +479,27 @@ class Campaign(CampaignFile):
         return StoredRun(run, participant, _scores(content))
 
     def add_documents(self, documents: Iterable[Document], *, replace: bool = False) -> int:
-        """Add documents, and say how many are new. One that is there already with another content
-        is an error, unless it is to be replaced."""
+        """Add documents.
+
+        Parameters
+        ----------
+        documents : iterable of Document
+            Documents to add.
+        replace : bool, default=False
+            Whether to replace documents that exist already with different content; otherwise they
+            are an error.
+
+        Returns
+        -------
+        int
+            Number of new documents.
+
+        Raises
+        ------
+        InputError
+            If a document exists already with different content, or its media type cannot be
+            displayed.
+        """
         new = 0
         with self.write() as connection:
             for one in documents:
@@ -325,13 +525,13 @@ class Campaign(CampaignFile):
 
 
 def _where_clause(**given: Any) -> tuple[str, list[Any]]:
-    """What is asked for of some columns, None being anything."""
+    """Return an SQL condition on some columns, None being any value, and its parameters."""
     asked = {name: value for name, value in given.items() if value is not None}
     return "WHERE " + " AND ".join([f"{name} = ?" for name in asked] or ["1"]), list(asked.values())
 
 
 def _check_grades(grades: Mapping[int, str]) -> dict[int, str]:
-    """Grades, in order, of which there are at least two."""
+    """Check that there are at least two valid grades, and return them in order."""
     for grade, said in grades.items():
         if type(grade) is not int or abs(grade) >= 2**31:
             raise InputError(f"grade {format_value(grade)}, expected a whole number")
@@ -342,7 +542,7 @@ def _check_grades(grades: Mapping[int, str]) -> dict[int, str]:
 
 
 def _scores(content: bytes) -> dict[str, dict[str, float]]:
-    """Of each topic the documents and scores of a stored run, in the order of ranks."""
+    """Return documents and scores of a stored run by topic, in the order of their ranks."""
     made: dict[str, dict[str, float]] = {}
     for line in zlib.decompress(content).split(b"\n")[:-1]:
         topic, _, document, _, score, _ = line.split(b" ")

@@ -1,4 +1,4 @@
-"""How systems stand under one set of judgments, and what another set makes of that."""
+"""Scores and ranking of systems under a set of judgments, and changes under another set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEALS = 2000
 
 @dataclass(frozen=True, eq=False)
 class SystemTopicScores:
-    """The value of each system on each topic by one measure, shape (topics, systems)."""
+    """Value of each system on each topic by one measure, of shape (n_topics, n_systems)."""
 
     measure: str
     topics: tuple[str, ...]
@@ -38,7 +38,7 @@ class SystemTopicScores:
 
     @cached_property
     def means(self) -> FloatArray:
-        """Of each system, over the topics that have a value."""
+        """Compute the mean of each system over the topics on which it has a value."""
         defined = ~np.isnan(self.values)
         with np.errstate(invalid="ignore"):
             sums = np.where(defined, self.values, 0.0).sum(axis=0)
@@ -46,19 +46,19 @@ class SystemTopicScores:
 
     @cached_property
     def merit(self) -> FloatArray:
-        """The means, higher being better; equal ones but for rounding are equal."""
+        """Compute the means, negated if lower is better, and rounded so that ties are equal."""
         return np.round(self.means if self.higher_is_better else -self.means, 12)
 
     @cached_property
     def ranks(self) -> FloatArray:
-        """The rank of each system, 1 the best; equal ones share the mean of theirs."""
+        """Compute the rank of each system, 1 for the best; tied systems have their mean rank."""
         if np.isnan(self.merit).any():
             return np.full(len(self.systems), np.nan)
         return np.asarray(omnibus.ranks(self.merit[None, :])[0])
 
     @cached_property
     def p(self) -> FloatArray:
-        """Of each pair, adjusted for their number: the randomised Tukey HSD."""
+        """Compute the p-value of each pair, adjusted for their number: randomized Tukey HSD."""
         if len(self.systems) < 2 or not (~np.isnan(self.values)).all(axis=1).any():
             return np.ones((len(self.systems), len(self.systems)))
         [found] = omnibus.randomised_tukey(self.values, DEALS, 0, self.level)
@@ -66,7 +66,7 @@ class SystemTopicScores:
 
     @cached_property
     def better(self) -> set[tuple[str, str]]:
-        """The pairs that differ at the level, the better system first."""
+        """Find the pairs that differ significantly at the level, the better system first."""
         found = set[tuple[str, str]]()
         for i, j in combinations(range(len(self.systems)), 2):
             if self.p[i, j] <= 1 - self.level + 1e-12 and self.merit[i] != self.merit[j]:
@@ -81,8 +81,31 @@ def score_systems(
     measures: Sequence[str] = MEASURES,
     level: float = 0.95,
 ) -> dict[str, SystemTopicScores]:
-    """How systems score on every topic, by measure.
+    """Score systems on every topic, by measure.
 
+    Parameters
+    ----------
+    judgments : mapping
+        Grades by topic and document.
+    rankings : mapping
+        Rankings of the runs (:func:`~calipers.campaign.runs.read_rankings`).
+    measures : sequence of str
+        Measures with a direction, averaged over topics.
+    level : float, default=0.95
+        Confidence level of the tests of pairs.
+
+    Returns
+    -------
+    dict of str to SystemTopicScores
+        Scores by each measure.
+
+    Raises
+    ------
+    InputError
+        If a measure is not a mean over topics, or has no direction.
+
+    Examples
+    --------
     >>> found = score_systems({"1": {"x": 1}}, {"a": {"1": ["x"]}, "b": {"1": ["y", "x"]}}, ["RR"])
     >>> found["RR"].means.tolist(), found["RR"].ranks.tolist()
     ([1.0, 0.5], [1.0, 2.0])
@@ -111,7 +134,7 @@ def _columns(judgments: Judgments) -> dict[str, list[Any]]:
 
 
 def _run(ranking: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
-    """A run that has its documents in this order, whatever their ids."""
+    """Return a run with its documents in this order, whatever their ids."""
     rows = [(t, d, -r) for t, documents in ranking.items() for r, d in enumerate(documents)]
     topic, doc, score = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
     return {"topic": topic, "doc": doc, "score": score}
@@ -119,13 +142,14 @@ def _run(ranking: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
 
 @dataclass(frozen=True)
 class RankingChange:
-    """What other judgments make of the order of the systems by one measure.
+    """Change of the ranking of systems by one measure under other judgments.
 
-    ``values`` and ``ranks`` are those of each system before and after. τ (τ_b, 1 for equal orders
-    with ties in them) counts pairs in another order alike; τ_AP (τ_AP,b of Urbano and Marrero 2017)
-    those at the top more. Correlation alone misleads, so that pairs which differ
-    significantly are told as well: ``kept``, ``lost`` (no longer told apart), ``gained`` and
-    ``reversed``, each with the better system of before (of gained ones that of after) first.
+    ``values`` and ``ranks`` are those of each system before and after. τ (τ_b, which is 1 for
+    equal rankings with ties) gives equal weight to all discordant pairs; τ_AP (τ_AP,b of Urbano
+    and Marrero, 2017) gives more weight to those at the top. Because correlation alone is
+    misleading, significantly different pairs are reported as well: ``kept``, ``lost`` (no longer
+    significant), ``gained`` and ``reversed``, each with the better system before (for gained ones,
+    after) first.
     """
 
     measure: str
@@ -142,7 +166,7 @@ class RankingChange:
 def ranking_changes(
     before: Mapping[str, SystemTopicScores], after: Mapping[str, SystemTopicScores]
 ) -> list[RankingChange]:
-    """What became of each measure.
+    """Return the change of the ranking by each measure.
 
     >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
     >>> [one] = ranking_changes(*(score_systems({"1": {d: 1}}, runs, ["RR"]) for d in "xy"))
@@ -176,8 +200,10 @@ def _pairs(
 
 
 def correlation(first: FloatArray, second: FloatArray, method: str = "tau-b") -> float:
-    """Rank correlation, NaN where a value is missing or there is one system. Where all systems of
-    the second list are tied, but not of the first, it is 0: the mean over all orders of them.
+    """Compute a rank correlation, NaN if a value is missing or there is only one system.
+
+    If all systems of the second list are tied, but not those of the first, it is 0: the mean over
+    all orders of the tied systems.
 
     >>> correlation(np.array([0.3, 0.2]), np.array([0.5, 0.5]))
     0.0
@@ -186,7 +212,10 @@ def correlation(first: FloatArray, second: FloatArray, method: str = "tau-b") ->
 
 
 def correlations(reference: FloatArray, others: FloatArray, method: str = "tau-b") -> FloatArray:
-    """The same of several lists, the last axis being that of the systems."""
+    """Compute the rank correlation of several lists with a reference; systems are on the last axis.
+
+    See :func:`correlation`.
+    """
     found = CORRELATIONS[method](np.broadcast_to(reference, others.shape), others)
     alike = (np.ptp(others, axis=-1) == 0) & (np.ptp(reference, axis=-1) > 0)
     lacking = np.isnan(reference).any() | np.isnan(others).any(axis=-1)

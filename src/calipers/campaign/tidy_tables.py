@@ -1,4 +1,4 @@
-"""Everything in a campaign as tidy tables, and tables as files."""
+"""Tidy tables of the data of a campaign, and their output as files."""
 
 from __future__ import annotations
 
@@ -54,8 +54,10 @@ _TYPES = {
 
 
 def table(campaign: Campaign, name: str) -> pa.Table:
-    """A tidy table of a campaign, by its name in ``TABLES``; ``"rankings"`` has a row for each
-    document of each run."""
+    """Return a tidy table of a campaign, by its name in ``TABLES``.
+
+    ``"rankings"`` has one row per document of each run.
+    """
     if name == "rankings":
         names = ["run", "participant", "topic", "document", "rank", "score"]
         rows = [
@@ -71,7 +73,7 @@ def table(campaign: Campaign, name: str) -> pa.Table:
 
 
 def build_table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rows as a table, whose types follow from the names of the columns."""
+    """Convert rows to a table with types that depend on the names of the columns."""
     import pyarrow as pa
 
     return pa.table(
@@ -96,12 +98,11 @@ def _type(column: str) -> Any:
 
 
 def format_table(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
-    """A table in the format that the extension of a path means: CSV, TSV, JSON, JSON Lines, Parquet
-    or Feather.
+    """Format a table by the extension of a path: CSV, TSV, JSON, JSON Lines, Parquet or Feather.
 
-    In CSV and TSV text that a spreadsheet would take for a formula gets an apostrophe in front,
-    unless it has to be ``exact`` for other tools. Bytes, such as the content of documents, have a
-    place in Parquet and Feather only.
+    In CSV and TSV, text that a spreadsheet would interpret as a formula is prefixed by an
+    apostrophe, unless it has to be ``exact`` for other tools. Bytes, such as the content of
+    documents, are stored only in Parquet and Feather.
     """
     suffix, packed = file_extension(path)
     made = _FORMATS.get({".json": "json", **BINARIES, **TEXTS}.get(suffix, ""))
@@ -176,8 +177,10 @@ _TREC = ("", ".txt", ".text", ".trec", ".qrels", ".qrel", ".prefs", ".sample", "
 
 
 def is_trec(suffix: str) -> bool:
-    """Whether an extension is one of TREC's text: none, a usual one, or one with a digit, as in
-    NIST's ``topics.51-100``."""
+    """Return whether an extension belongs to TREC text.
+
+    It is empty, one of the usual ones, or has a digit, as in NIST's ``topics.51-100``.
+    """
     return suffix in _TREC or any(sign.isdigit() for sign in suffix)
 
 

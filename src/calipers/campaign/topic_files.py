@@ -1,4 +1,4 @@
-"""Topics as text: INEX's XML, TREC's XML and its text of old, TSV, CSV, JSON, and Parquet."""
+"""Output of topics: XML of INEX and TREC, TREC's early text format, TSV, CSV, JSON and Parquet."""
 
 from __future__ import annotations
 
@@ -36,9 +36,16 @@ _TREC_MORE = {"dom": "Domain: ", "con": "Concept(s):\n", "smry": "Summary:\n", "
 
 
 def detect_format(path: str, topics: Sequence[Topic]) -> str:
-    """The format that the extension of a path means: of ``.xml`` INEX's where all topics are CO or
-    CAS, else TREC's; TREC's text where there is none; :class:`InputError` where it means nothing
-    that topics are written as."""
+    """Return the format given by the extension of a path.
+
+    For ``.xml`` it is that of INEX if all topics are CO or CAS, else that of TREC. Without an
+    extension it is TREC text.
+
+    Raises
+    ------
+    InputError
+        If topics cannot be written with this extension.
+    """
     suffix, _ = file_extension(path)
     if suffix == ".xml":
         return "inex" if topics and all(topic.kind for topic in topics) else "xml"
@@ -52,7 +59,7 @@ def detect_format(path: str, topics: Sequence[Topic]) -> str:
 
 
 def format_topics(topics: Sequence[Topic], kind: str) -> tuple[bytes, list[str]]:
-    """Topics in a format, and what of them it has no place for."""
+    """Format topics, and return the names of the fields that the format cannot store."""
     if not topics:
         raise InputError("there are no topics")
     makers: dict[str, Callable[[Sequence[Topic], set[str]], str]] = {
@@ -125,7 +132,7 @@ def _xml(topics: Sequence[Topic], left_out: set[str]) -> str:
 
 
 def _details(topic: Topic, name: str, value: Any) -> list[str] | None:
-    """The elements of what else is known; None of what has no place in them."""
+    """Return the elements of further details; None if they cannot be represented."""
     values = value if isinstance(value, list) else [value]
     lines = []
     for one in values:
@@ -223,7 +230,7 @@ def _row(topic: Topic) -> dict[str, Any]:
 
 
 def _tsv(topics: Sequence[Topic], left_out: set[str]) -> str:
-    """Without quotes: blanks take the place of tabs and ends of lines."""
+    """Format topics as TSV without quoting; tabs and line ends are replaced by blanks."""
     names = [name for name in _COLUMNS if any(getattr(topic, name) for topic in topics)]
     left_out |= {name for topic in topics for name in topic.details}
     rows = [[" ".join((getattr(topic, name) or "").split()) for name in names] for topic in topics]
@@ -249,7 +256,7 @@ def _json_array(topics: Sequence[Topic], left_out: set[str]) -> str:
 
 
 def _objects(topics: Sequence[Topic]) -> Iterator[str]:
-    """Of each topic a JSON object of what it has."""
+    """Yield a JSON object of each topic with its non-empty fields."""
     for topic in topics:
         row = _row(topic) | {"details": dict(topic.details)}
         kept = {name: value for name, value in row.items() if value}

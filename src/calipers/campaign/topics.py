@@ -1,5 +1,6 @@
-"""Topics from files: XML of INEX and TREC, TREC's SGML of old, which leaves tags open, TSV, CSV,
-Parquet, JSON and JSON Lines.
+"""Topics from files: XML, TREC's early SGML, TSV, CSV, Parquet, JSON and JSON Lines.
+
+XML is that of INEX and TREC. The early SGML leaves tags open.
 """
 
 from __future__ import annotations
@@ -43,21 +44,33 @@ _ALWAYS_IDS = tuple(name for name in _IDS if name != "query")
 
 
 def read_topics(source: str | os.PathLike[str]) -> list[Topic]:
-    """The topics in a file: XML of INEX or TREC, TREC's text of old with open tags, TSV (``id``,
-    ``title``, and, under a header, any field), CSV, Parquet, Feather, JSON (a list of objects) or
+    r"""Read the topics in a file.
+
+    Formats are XML of INEX or TREC, TREC's early text format with open tags, TSV (``id``,
+    ``title``, and, with a header, any field), CSV, Parquet, Feather, JSON (a list of objects) and
     JSON Lines.
+
+    Parameters
+    ----------
+    source : path
+        File of topics.
+
+    Returns
+    -------
+    list of Topic
+        Topics, in the order of the file.
 
     Raises
     ------
     InputError
-        With file and line: for what is none of these, entities in XML, a topic without an id or
-        without any text, and a topic that stands there twice.
+        If the format is unknown, XML has entities, a topic has no id or no text, or a topic is
+        duplicated. The message names file and line.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "topics.tsv")
-    >>> _ = path.write_text("1\\tcats and dogs\\n2\\tblue whales\\n")
+    >>> _ = path.write_text("1\tcats and dogs\n2\tblue whales\n")
     >>> [(topic.topic, topic.title) for topic in read_topics(path)]
     [('1', 'cats and dogs'), ('2', 'blue whales')]
     """
@@ -67,8 +80,10 @@ def read_topics(source: str | os.PathLike[str]) -> list[Topic]:
 def add_topics(
     campaign: Campaign, sources: Iterable[str | os.PathLike[str]], *, author: str | None = None
 ) -> list[Topic]:
-    """Add the topics of several files to a campaign, all or none; ``author`` is who wrote those
-    that do not say."""
+    """Add the topics of several files to a campaign, all or none.
+
+    ``author`` is the author of topics that do not name one.
+    """
     there = {topic.topic for topic in campaign.topics()}
     added = []
     for where, topic in iterate_topics([os.fspath(source) for source in sources]):
@@ -82,7 +97,7 @@ def add_topics(
 
 
 def iterate_topics(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
-    """The topics of files, each with where it stands; none stands there twice."""
+    """Yield the topics of files, each with its location; a duplicate is an error."""
     seen: dict[str, str] = {}
     for path in paths:
         for line, topic in _topics(path):
@@ -118,7 +133,7 @@ def _topics(path: str) -> Iterator[tuple[int, Topic]]:
 
 
 def _parse_table(path: str) -> Iterator[tuple[int, Topic]]:
-    """Of a table, where the lines are those of rows, the first being the header."""
+    """Yield the topics of a table; lines are those of the rows, after a header."""
     from calipers.report.spreadsheets import unescape_formula
 
     table = read_table(path, text=(*_IDS, *_NAMES))
@@ -130,7 +145,7 @@ def _parse_table(path: str) -> Iterator[tuple[int, Topic]]:
 
 
 def _parse_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
-    """The objects of a list, each with the line in which it begins; or an object in each line."""
+    """Yield the topics in a list of objects, each with its first line; or in an object per line."""
     whole = text.decode()
     if not whole.lstrip().startswith("["):
         yield from _parse_json_lines(path, text)
@@ -171,7 +186,7 @@ def _parse_json_lines(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
 
 
 def _parse_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
-    """Fields apart by tabs, without quotes; a header names them, else they are id and title."""
+    """Yield the topics of a TSV file without quoting; without a header, fields are id and title."""
     names: list[str] | None = None
     for number, line in enumerate(text.decode().split("\n"), 1):
         cells = [cell.strip() for cell in line.rstrip("\r").split("\t")]
@@ -194,7 +209,7 @@ def _parse_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
 
 
 def _parse_row(where: str, row: Mapping[str, Any]) -> Topic:
-    """A topic of names and values."""
+    """Convert names and values to a topic."""
     given = {name.lower(): value for name, value in row.items() if value not in (None, "")}
     number = next((name for name in _ALWAYS_IDS if name in given), None)
     if number is None and "query" in given:
@@ -226,7 +241,7 @@ def _text(where: str, name: str, value: Any) -> str:
 
 
 def _details(where: str, value: Any) -> dict[str, Any]:
-    """What else is known, as an object; in a table as the JSON of one."""
+    """Return further details as a dict; in a table they are a JSON object."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -250,7 +265,7 @@ _PARTS = ("te", "cw", "ce")
 
 
 def is_sgml(text: bytes) -> bool:
-    """Whether a text looks like topics of TREC as they were first written."""
+    """Return whether a text looks like topics in TREC's early format."""
     return re.search(rb"<top>", text, re.IGNORECASE) is not None and not re.match(
         rb"\s*<\?xml", text
     )
@@ -260,7 +275,7 @@ def is_sgml(text: bytes) -> bool:
 
 
 def parse_xml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
-    """The topics of an XML text, each with its line."""
+    """Yield the topics of an XML text, each with its line."""
     every = [one for root in parse_elements(name, text) for one in root.walk()]
     for tags in (_TOPICS, _OTHERWISE):
         found = [one for one in every if one.tag.lower() in tags]
@@ -312,8 +327,10 @@ def _kind(text: str | None) -> Literal["CO", "CAS"] | None:
 
 
 def _title(element: Element, details: dict[str, Any]) -> str:
-    """The words of a title; its parts, if it has several, go to the details: ``{"te": target}``, or
-    ``{"cw": words, "ce": the element that has them}``."""
+    """Return the words of a title, and add its parts, if there are several, to the details.
+
+    A part is ``{"te": target}``, or ``{"cw": words, "ce": element that contains them}``.
+    """
     parts: list[dict[str, str]] = []
     for one in element.elements:
         tag = one.tag.lower()
@@ -331,7 +348,7 @@ def _title(element: Element, details: dict[str, Any]) -> str:
 
 
 def _to_data(element: Element) -> Any:
-    """Text, or what a tree holds, as JSON can."""
+    """Convert an element to text, or to a dict that can be serialized as JSON."""
     if not element.attributes and not element.elements:
         return element.text
     return element.attributes | ({"text": element.text} if element.text else {})
@@ -363,7 +380,7 @@ def _without_label(tag: str, text: str) -> str:
 
 
 def parse_sgml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
-    """The topics of TREC's first text format, in which a tag ends where the next one begins."""
+    """Yield the topics of TREC's early text format, where a tag ends at the next one."""
     whole = text.decode()
     line, counted = 1, 0
     for match in _TOP.finditer(whole):
@@ -382,7 +399,7 @@ def parse_sgml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
 
 
 def _split_tags(text: str) -> Iterator[tuple[str, str]]:
-    """Of a topic each tag with what stands behind it."""
+    """Yield each tag of a topic with the text after it."""
     tag, start = "", 0
     for match in _TAG.finditer(text):
         if tag:
@@ -407,7 +424,7 @@ def build_topic(
     fields: Mapping[str, str],
     **more: Any,
 ) -> Topic:
-    """A topic of its fields, which has a number and says something."""
+    """Make a topic from its fields, and check that it has a number and text."""
     if not number:
         raise InputError(f"{where}: the topic has no number, expected an id")
     if not any(fields.get(field) for field in ("title", "description", "narrative")):

@@ -1,12 +1,13 @@
-"""What an assessor sees next, and where they stand: pure logic, without files or pages.
+"""Workflow of an assessor: the next tasks and the progress, without files or pages.
 
-A :class:`AssessorSession` is what one assessor has in front of them: the events of this assessor
-replayed over the order in which their documents are shown. What is shown next depends on nothing
-else, so that a server that was killed goes on where it was.
+An :class:`AssessorSession` is the state of one assessor: their events, replayed over the order in
+which their documents are presented. The next task depends on nothing else, so that a server that
+was killed continues from the same state.
 
-Documents are graded one by one, or compared in pairs: a merge sort whose comparisons are questions.
-Every merge that waits for an answer asks its own, so that there are many questions at first,
-n·log₂(n) − n + 1 at most in the end, and none twice. Documents that are equally good stay together.
+Documents are graded one by one, or compared in pairs by a merge sort whose comparisons are
+judgments. All merges that wait for a comparison request it at the same time, so that there are
+many pairs at first, at most n·log₂(n) − n + 1 in total, and none is repeated. Equivalent documents
+stay together.
 """
 
 from __future__ import annotations
@@ -39,13 +40,14 @@ Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterabl
 
 @dataclass(frozen=True)
 class DisplaySettings:
-    """How documents are shown.
+    """Settings of the presentation of documents.
 
-    ``mode``: one by one, for a grade; or two side by side, for a preference. ``order``: "random",
-    each assessor another order, which ``seed`` fixes; or "pool", that of the pooling method.
-    ``repeats`` is the share of documents that come back a second time, for self-agreement, after
-    at least ``gap`` others of the topic (half of the topic where it is short). With ``least``,
-    preferences are asked only among documents that the assessor graded so or higher.
+    ``mode`` is one by one, for grades, or two next to each other, for preferences. ``order`` is
+    "random", a different order for each assessor, which depends on ``seed``, or "pool", that of
+    the pooling method. ``repeats`` is the proportion of documents that are repeated, for
+    intra-assessor agreement, after at least ``gap`` others of the topic (half of the topic if it
+    is short). With ``least``, preferences are requested only among documents that the assessor
+    graded this or higher.
     """
 
     mode: Literal["grades", "preferences"] = "grades"
@@ -67,8 +69,7 @@ class DisplaySettings:
 
 
 class JudgingTask(NamedTuple):
-    """What is judged at once: a document of a topic, or two; ``again`` where planted a second
-    time."""
+    """Unit of judgment: a document of a topic, or a pair; ``again`` if it is a planted repeat."""
 
     topic: str
     document: str
@@ -77,19 +78,19 @@ class JudgingTask(NamedTuple):
 
     @property
     def place(self) -> JudgingTask:
-        """The same for either order of two documents."""
+        """Canonical form of the task, which is the same for either order of a pair."""
         if self.other is None or self.document <= self.other:
             return self
         return self._replace(document=self.other, other=self.document)
 
 
 def event_task(event: LoggedEvent) -> JudgingTask:
-    """What an event is about."""
+    """Return the task of an event."""
     return JudgingTask(event.topic, event.document, event.other, event.again)
 
 
 def hash_draw(seed: int, *parts: str | int | None) -> int:
-    """A number of 64 bits that depends on nothing but its arguments.
+    """Return a 64-bit pseudo-random number that depends only on the arguments.
 
     >>> hash_draw(0, "ann", "t1", "d1") == hash_draw(0, "ann", "t1", "d1")
     True
@@ -103,10 +104,10 @@ def hash_draw(seed: int, *parts: str | int | None) -> int:
 def presentation_order(
     documents: Sequence[str], topic: str, assessor: str, settings: DisplaySettings
 ) -> list[str]:
-    """The documents of a topic as an assessor sees them; ``documents`` come in the pool's order.
+    """Return the documents of a topic in the order of an assessor; ``documents`` are in pool order.
 
-    A random order is by a number drawn for each document, so that one that joins the pool later
-    moves none of the others.
+    A random order sorts by a number drawn for each document, so that a document that is pooled
+    later does not move any other.
 
     >>> presentation_order(["a", "b", "c"], "t", "ann", DisplaySettings())
     ['a', 'c', 'b']
@@ -123,15 +124,18 @@ def presentation_order(
 
 
 def effective_gap(documents: int, settings: DisplaySettings) -> int:
-    """How many other documents of a topic stand at least between the two times."""
+    """Return the minimum number of other documents of a topic between a document and its repeat."""
     return min(settings.gap, documents // 2)
 
 
 def plant_repeats(
     orders: Mapping[str, Sequence[str]], assessor: str, settings: DisplaySettings
 ) -> set[JudgingTask]:
-    """The tasks that come a second time: of all documents of an assessor the share that was asked
-    for, rounded up, among those that leave room for others in between."""
+    """Return the tasks that are repeated.
+
+    They are the requested proportion of all documents of an assessor, rounded up, among those that
+    leave enough documents for the gap.
+    """
     most = math.ceil(settings.repeats * sum(map(len, orders.values())))
     could = [
         JudgingTask(topic, document, again=True)
@@ -148,8 +152,10 @@ def plant_repeats(
 
 @dataclass
 class AssessorHistory:
-    """What an assessor did, of which nothing is undone: by task the judgments, the skips and the
-    notes, the last one last; and all of it in order."""
+    """Events of an assessor that are not undone.
+
+    Judgments, skips and notes are by task, the latest last; ``acts`` are all of them in order.
+    """
 
     judged: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
     skips: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
@@ -158,7 +164,7 @@ class AssessorHistory:
     _topics: dict[str, dict[JudgingTask, None]] = field(default_factory=dict)
 
     def apply(self, event: LoggedEvent) -> None:
-        """Take in the next event."""
+        """Apply the next event."""
         if event.kind == "undo":
             undone = self.acts.pop(event.replaces or 0, None)
             if undone is not None:
@@ -184,29 +190,28 @@ class AssessorHistory:
         return kinds.get(kind, self.judged)
 
     def of(self, topic: str) -> Iterable[JudgingTask]:
-        """What was judged of a topic, in the order in which it first was."""
+        """Return the judged tasks of a topic, in the order of their first judgment."""
         return self._topics.get(topic, ())
 
     def current(self, task: JudgingTask) -> LoggedEvent | None:
-        """The judgment that stands."""
+        """Return the current judgment."""
         return self.judged.get(task.place, [None])[-1]
 
     def note(self, task: JudgingTask) -> str:
-        """The note that stands; the second time has its own."""
+        """Return the current note; a repeat has its own."""
         found = self.notes.get(task.place)
         return (found[-1].note or "") if found else ""
 
     def is_skipped(self, task: JudgingTask) -> bool:
-        """Whether it was put aside and not judged since."""
+        """Return whether the task was skipped and not judged since."""
         return task.place in self.skips and task.place not in self.judged
 
     def is_open(self, task: JudgingTask) -> bool:
-        """Whether nothing was done about it."""
+        """Return whether the task was neither judged nor skipped."""
         return task.place not in self.judged and task.place not in self.skips
 
     def grades(self, topic: str) -> dict[str, int]:
-        """The grades that stand of a topic, in the order in which they were first given; those of
-        a second time are left out."""
+        """Return the current grades of a topic without repeats, in the order first given."""
         return {
             task.document: grade
             for task in self.of(topic)
@@ -216,20 +221,22 @@ class AssessorHistory:
 
 
 class JudgingPlan(Protocol):
-    """What an assessor has to judge: documents, or ``pairs`` of them."""
+    """Plan of the tasks of an assessor: documents, or ``pairs`` of them."""
 
     pairs: bool
 
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
-        """The open tasks of a topic, in the order in which they are shown, as far as it is known:
-        what comes later may depend on what is judged now."""
+        """Yield the open tasks of a topic in presentation order, as far as it is known.
+
+        Later tasks may depend on current judgments.
+        """
 
     def left(self, topic: str, past: AssessorHistory) -> int:
-        """How many tasks of a topic are open; at most, where that depends on judgments."""
+        """Return the number of open tasks of a topic; an upper bound if it depends on judgments."""
 
 
 class GradingWorkflow:
-    """Documents one by one."""
+    """Plan of documents graded one by one."""
 
     pairs = False
 
@@ -248,7 +255,7 @@ class GradingWorkflow:
         self._again = plant_repeats(self._orders, assessor, settings)
 
     def _firsts(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
-        """What is open, but for second times."""
+        """Yield the open tasks other than repeats."""
         known = (JudgingTask(topic, document) for document in self._orders.get(topic, ()))
         if self._adaptive is None:
             return filter(past.is_open, known)
@@ -257,7 +264,7 @@ class GradingWorkflow:
         return filter(past.is_open, (JudgingTask(topic, document) for document in made))
 
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
-        """First times in order; a second time as soon as enough others have come in between."""
+        """Yield documents in order, and a repeat as soon as enough others have come in between."""
         gap = effective_gap(len(self._orders.get(topic, ())), self._settings)
         waits: dict[JudgingTask, int] = {}
         last, done = None, 0
@@ -287,12 +294,12 @@ class GradingWorkflow:
                 done, last = done + 1, ready.document
 
     def left(self, topic: str, past: AssessorHistory) -> int:
-        """How many."""
+        """Return the number of open tasks."""
         return sum(1 for _ in self.upcoming(topic, past))
 
 
 class Progress(NamedTuple):
-    """How far an assessor is: ``seconds`` are what is left, None until enough is known."""
+    """Progress of an assessor; ``seconds`` is the time left, None until it can be estimated."""
 
     done: int
     left: int
@@ -301,7 +308,7 @@ class Progress(NamedTuple):
 
 
 class AssessorSession:
-    """Where one assessor stands. Of what was done before in another mode nothing is shown."""
+    """State of one assessor; events of another mode are not displayed."""
 
     def __init__(
         self, topics: Iterable[str], plan: JudgingPlan, events: Iterable[LoggedEvent] = ()
@@ -313,7 +320,7 @@ class AssessorSession:
             self.past.apply(event)
 
     def apply(self, event: LoggedEvent) -> None:
-        """Take in what was recorded."""
+        """Apply a recorded event."""
         self.past.apply(event)
         self._counts.pop(event.topic, None)
 
@@ -321,15 +328,14 @@ class AssessorSession:
         return task.topic in self._known and (task.other is not None) == self._plan.pairs
 
     def upcoming(self, count: int, topic: str | None = None) -> list[JudgingTask]:
-        """The next tasks: those of ``topic`` first, then of the topics behind it, then of those
-        before."""
+        """Return the next tasks: of ``topic``, of the topics after it, then of those before."""
         at = self.topics.index(topic) if topic in self.topics else 0
         topics = self.topics[at:] + self.topics[:at]
         found = (task for each in topics for task in self._plan.upcoming(each, self.past))
         return list(islice(found, count))
 
     def skipped(self) -> list[JudgingTask]:
-        """What was put aside, the earliest first."""
+        """Return the skipped tasks, the earliest first."""
         return [
             event_task(of[-1])
             for task, of in self.past.skips.items()
@@ -337,12 +343,12 @@ class AssessorSession:
         ]
 
     def judged(self) -> list[LoggedEvent]:
-        """The judgments that stand, the latest last."""
+        """Return the current judgments, the latest last."""
         standing = [of[-1] for task, of in self.past.judged.items() if self._mine(task)]
         return sorted(standing, key=lambda event: event.event)
 
     def acts(self, count: int) -> list[LoggedEvent]:
-        """The last things that the assessor can undo, the latest last; notes are not among them."""
+        """Return the last events that the assessor can undo, the latest last, without notes."""
         found = (
             event
             for event in reversed(self.past.acts.values())
@@ -351,16 +357,16 @@ class AssessorSession:
         return list(islice(found, count))[::-1]
 
     def shown(self, task: JudgingTask) -> int:
-        """The place of a task in the assessor's own order, from 1."""
+        """Return the position of a task in the assessor's own order, from 1."""
         first = self.past.judged.get(task.place)
         if first and first[0].shown is not None:
             return first[0].shown
         return self.progress().done + 1
 
     def progress(self, topic: str | None = None) -> Progress:
-        """How far the assessor is, with all topics or with one.
+        """Return the progress of the assessor, on all topics or on one.
 
-        The time left is the median of the last 50 times, for each task that is left.
+        The time left is the median of the last 50 times, multiplied by the number of tasks left.
         """
         if missing := self._known - self._counts.keys():
             self._count(missing)
@@ -373,7 +379,7 @@ class AssessorSession:
         return Progress(done, left, skipped, None if pace is None else pace * (left + skipped))
 
     def _count(self, topics: frozenset[str]) -> None:
-        """What was done, what is left and what was put aside of topics where that has changed."""
+        """Count the judged, open and skipped tasks of topics that have changed."""
         skipped = Counter(task.topic for task in self.skipped())
         for topic in topics:
             self._counts[topic] = (
@@ -399,8 +405,9 @@ _WORD = re.compile(r"(-?)([^\W_]+)")
 
 
 def topic_terms(topic: Topic) -> list[str]:
-    """The words of a topic's title and keywords that are marked in documents, in lower case; words
-    that a title excludes (``-term``) and those that say nothing are left out.
+    """Return the words of title and keywords to be highlighted in documents, in lower case.
+
+    Words that a title excludes (``-term``) and stop words are omitted.
 
     >>> topic_terms(Topic("1", title="the cost of silicon chips -potato", keywords="wafers, chips"))
     ['cost', 'silicon', 'chips', 'wafers']
@@ -415,15 +422,16 @@ def topic_terms(topic: Topic) -> list[str]:
 
 
 def _split_excluded(text: str) -> Iterator[tuple[bool, str]]:
-    """Words, and whether a minus stands before them that is no hyphen."""
+    """Yield words, and whether they are excluded by a preceding minus that is not a hyphen."""
     for found in _WORD.finditer(text):
         before = text[found.start() - 1 : found.start()] if found.start() else " "
         yield bool(found[1]) and before.isspace(), found[2]
 
 
 def parse_structure(topic: Topic) -> list[str]:
-    """What a topic on content and structure asks for: the element that is wanted, and words with
-    the element that should hold them.
+    """Return the structural parts of a content-and-structure topic as text.
+
+    They are the target element, and words with the element that should contain them.
 
     >>> parts = [{"te": "article"}, {"cw": "belief revision", "ce": "bdy/sec"}, {"cw": "-calendar"}]
     >>> parse_structure(Topic("9", kind="CAS", details={"parts": parts}))
@@ -444,8 +452,11 @@ Tied = list[str]
 
 
 class SortState(NamedTuple):
-    """How far a list is sorted: ``groups`` from best to worst where it is; else the comparisons
-    that are waited for, and how many there are still at most."""
+    """State of a merge sort.
+
+    ``groups`` are from best to worst if the list is sorted, else None. ``asked`` are the
+    comparisons to be made next, and ``left`` is an upper bound on their total number.
+    """
 
     groups: list[Tied] | None
     asked: list[tuple[str, str]]
@@ -453,8 +464,10 @@ class SortState(NamedTuple):
 
 
 def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | None]) -> SortState:
-    """Sort as far as comparisons are known; ``compare`` gives 1 where the first document is better,
-    −1 where the second is, 0 where neither, None where nobody knows.
+    """Sort as far as comparisons are known.
+
+    ``compare`` returns 1 if the first document is better, −1 if the second is, 0 if neither is,
+    and None if it is unknown.
 
     >>> merge_sort(["a", "b", "c", "d"], lambda a, b: None)
     SortState(groups=None, asked=[('a', 'b'), ('c', 'd')], left=5)
@@ -494,7 +507,7 @@ def _merge_step(
 
 
 class PreferenceWorkflow:
-    """Documents two by two: a plan as an :class:`AssessorSession` takes it."""
+    """Plan of documents compared in pairs, for an :class:`AssessorSession`."""
 
     pairs = True
 
@@ -507,7 +520,7 @@ class PreferenceWorkflow:
         self._assessor, self._settings = assessor, settings
 
     def _task(self, topic: str, a: str, b: str, *, again: bool = False) -> JudgingTask:
-        """The pair with its left document first: a coin decides, and turns the second time."""
+        """Return the pair, left document first; sides are random, and reversed in a repeat."""
         a, b = sorted((a, b))
         turned = hash_draw(self._settings.seed, "side", self._assessor, topic, a, b) % 2 == 1
         return (
@@ -515,7 +528,7 @@ class PreferenceWorkflow:
         )
 
     def sorted(self, topic: str, past: AssessorHistory) -> SortState:
-        """How far a topic is."""
+        """Return the state of the merge sort of a topic."""
         documents = self._orders.get(topic, [])
         if self._settings.least is not None:
             grades = past.grades(topic)
@@ -530,7 +543,7 @@ class PreferenceWorkflow:
         return merge_sort(documents, compare)
 
     def _seconds(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
-        """The pairs that are to come a second time, once others have come in between."""
+        """Yield the pairs to be repeated, once others have come in between."""
         pairs = [task for task in past.of(topic) if task.other is not None]
         share = self._settings.repeats * 2**64
         for later, task in enumerate(pairs):
@@ -545,7 +558,7 @@ class PreferenceWorkflow:
                 yield second
 
     def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
-        """The pairs that can be asked now."""
+        """Yield the pairs that can be judged now."""
         yield from self._seconds(topic, past)
         for a, b in self.sorted(topic, past).asked:
             task = self._task(topic, a, b)
@@ -553,7 +566,10 @@ class PreferenceWorkflow:
                 yield task
 
     def left(self, topic: str, past: AssessorHistory) -> int:
-        """How many pairs there are at most; what waits behind one that was put aside counts."""
+        """Return an upper bound on the number of open pairs.
+
+        Pairs that wait for a skipped one are included.
+        """
         mine = self.sorted(topic, past)
         put_aside = sum(past.is_skipped(self._task(topic, *pair)) for pair in mine.asked)
         return mine.left - put_aside + sum(1 for _ in self._seconds(topic, past))

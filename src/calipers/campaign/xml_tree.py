@@ -1,7 +1,7 @@
-"""XML from strangers, as a small tree that knows its lines.
+"""Untrusted XML as a small tree with line numbers.
 
-The parser is Python's own (expat) and sees nothing but the text: a document that defines entities,
-which could grow without bounds or name files of this machine, is refused, and nothing is fetched.
+The parser is Python's own (expat) and reads only the text: a document that defines entities, which
+could grow without bounds or name local files, is rejected, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _JUNK = 9  # expat's number of "junk after document element"
 
 @dataclass
 class Element:
-    """An element: ``content`` is text and elements in order, ``span`` where it stood in a whole."""
+    """Element; ``content`` is text and elements in order, ``span`` its location in ``whole``."""
 
     tag: str
     attributes: dict[str, str]
@@ -42,25 +42,27 @@ class Element:
 
     @property
     def source(self) -> str:
-        """How it stood there."""
+        """Original text of the element."""
         start, end = self.span
         return self.whole[start:end].decode()
 
     @property
     def elements(self) -> list[Element]:
-        """The elements right within this one."""
+        """Direct child elements."""
         return [one for one in self.content if isinstance(one, Element)]
 
     def walk(self) -> Iterator[Element]:
-        """The element and all within it, as they come."""
+        """Yield the element and all its descendants, in document order."""
         yield self
         for one in self.elements:
             yield from one.walk()
 
     @property
     def text(self) -> str:
-        """All text within, in paragraphs: what stands apart by an empty line, or in elements of
-        several lines."""
+        """All text of the element, in paragraphs.
+
+        Paragraphs are separated by an empty line or by block elements.
+        """
         return paragraphs(self._raw())
 
     def _raw(self) -> str:
@@ -71,18 +73,21 @@ class Element:
 
     @property
     def is_block(self) -> bool:
-        """Whether it stands in paragraphs of its own."""
+        """Whether the element is displayed in paragraphs of its own."""
         return self.tag.lower() in ("p", "li", "ul", "ol", "div", "br")
 
 
 def paragraphs(text: str) -> str:
-    """Text without the lines and blanks of its layout; an empty line keeps paragraphs apart."""
+    """Normalize the white space of a text; empty lines separate paragraphs."""
     parts = (" ".join(part.split()) for part in re.split(r"\n[ \t\r]*\n", text))
     return "\n\n".join(filter(None, parts))
 
 
 def decode_text(path: str) -> bytes:
-    """The text of a file, in UTF-8; in another encoding only where its XML declares that."""
+    """Read the text of a file and convert it to UTF-8.
+
+    Another encoding is used only if an XML declaration names it.
+    """
     source = ByteSource.of(path)
     if source.is_file:
         check_file(path, "topics")
@@ -113,7 +118,7 @@ _SAYS = "which the file says that it is"
 
 
 def _decode(encoding: str, name: str, raw: bytes, why: str = _SAYS) -> str:
-    """Text in the encoding that it is in, and why it should be."""
+    """Decode text in an encoding; ``why`` is the reason for it in the error message."""
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError as error:
@@ -126,8 +131,7 @@ def _decode(encoding: str, name: str, raw: bytes, why: str = _SAYS) -> str:
 
 
 def decode_xml(name: str, raw: bytes) -> str:
-    """The text of an XML document, by its byte order mark, else by what it declares; a document
-    that has neither is UTF-8."""
+    """Decode an XML document by its byte order mark, else by its declaration, else as UTF-8."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return _decode("UTF-16", name, raw)
     raw = raw.removeprefix(codecs.BOM_UTF8)
@@ -138,7 +142,7 @@ def decode_xml(name: str, raw: bytes) -> str:
 
 
 def parse_elements(name: str, text: bytes, expected: str = "topics") -> list[Element]:
-    """The outermost elements of a text, which may be several documents one after the other."""
+    """Return the root elements of a text, which may consist of several documents."""
     try:
         return [_TreeBuilder(name, text, expected).root]
     except expat.ExpatError as error:
@@ -158,7 +162,7 @@ def _xml_error(name: str, error: expat.ExpatError) -> InputError:
 
 
 class _TreeBuilder:
-    """What expat tells, made into a tree."""
+    """Builder of a tree from the events of expat."""
 
     def __init__(self, name: str, text: bytes, expected: str) -> None:
         self._name, self._text, self._expected = name, text, expected

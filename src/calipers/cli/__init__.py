@@ -1,6 +1,7 @@
-"""The command ``calipers``: one module a sub-command, each importing only what it runs.
+"""Command ``calipers``, with one module per subcommand.
 
-Whatever takes time to import is imported by :func:`start`, where Ctrl-C is understood.
+Each module imports only what it runs. Imports that take time are in :func:`start`, where Ctrl-C is
+handled.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def start(module: str) -> None:
 
 
 def main() -> None:
-    """Entry point of the console script."""
+    """Run the console script."""
     start("calipers.cli.group")
 
 

@@ -1,4 +1,4 @@
-"""``python -m calipers.cli``."""
+"""Command ``python -m calipers.cli``."""
 
 from calipers.cli import main
 

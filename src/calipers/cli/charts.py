@@ -1,4 +1,4 @@
-"""Charts on the command line: every one of a result, each in a file."""
+"""Options that write every chart of a result to a file."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ chart_options = combine_options(
 
 @dataclass(frozen=True)
 class ChartOptions:
-    """The folder, and the formats."""
+    """Folder and formats of charts."""
 
     folder: str
     formats: tuple[str, ...]
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> ChartOptions | None:
-        """Take them out of a command's options."""
+        """Pop the options of charts from the options of a command."""
         folder, formats = options.pop("charts"), options.pop("chart_formats")
         if folder is None and formats:
             raise click.UsageError("--chart-format goes with --charts DIR")

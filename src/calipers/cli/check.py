@@ -1,4 +1,4 @@
-"""``calipers check``: evaluations with their requirements, as a file keeps them."""
+"""Command ``calipers check``: evaluations and their requirements, configured in a file."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ OUTPUTS = ("output", "report", "junit")
     help=f"Add every result to the summary of a job on GitHub: to the file that {SUMMARY} names.",
 )
 def command(names: tuple[str, ...], config: str | None, *, github_summary: bool) -> None:
-    """Run the checks of calipers.toml, or of the table tool.calipers of pyproject.toml: all, or
-    those named.
+    """Run the evaluations of calipers.toml and check their requirements.
 
-    A check is a command with its arguments and options, by name; repeatable options are lists, and
-    switches are true. Paths are as on the command line. The exit code is 1 if a requirement of any
-    check is not met.
+    Checks are read from calipers.toml, or from the table tool.calipers of pyproject.toml; all
+    checks are run, or those named. A check is a command with its arguments and options, by name;
+    repeatable options are lists, and flags are true. Paths are as on the command line. The exit
+    code is 1 if a requirement of any check is not met.
 
     \b
     Example of calipers.toml:
@@ -74,7 +74,7 @@ def command(names: tuple[str, ...], config: str | None, *, github_summary: bool)
 
 
 def _check_outputs(path: str, checks: Mapping[str, Any]) -> None:
-    """That no check writes over what another has written."""
+    """Check that no two checks write to the same file."""
     written: dict[str, str] = {}
     for name, check in checks.items():
         for key in OUTPUTS:
@@ -86,7 +86,7 @@ def _check_outputs(path: str, checks: Mapping[str, Any]) -> None:
 
 
 def _run_reported(where: str, check: Any, name: str, github_summary: bool) -> int:
-    """Runs a check, and gives its exit code; what is wrong with one does not keep the others."""
+    """Run a check, and return its exit code; invalid input does not prevent other checks."""
     from calipers.data.errors import InputError
 
     try:
@@ -97,7 +97,7 @@ def _run_reported(where: str, check: Any, name: str, github_summary: bool) -> in
 
 
 def _read(config: str | None) -> tuple[str, Mapping[str, Any]]:
-    """The file, and its checks by name."""
+    """Return the configuration file, and its checks by name."""
     places = [config] if config is not None else [name for name in FILES if Path(name).exists()]
     if not places:
         raise click.UsageError(f"there is no {' and no '.join(FILES)} here; --config names a file")
@@ -112,7 +112,7 @@ def _read(config: str | None) -> tuple[str, Mapping[str, Any]]:
 
 
 def _keys(path: str) -> tuple[str, ...]:
-    """Under which keys the checks of a file stand."""
+    """Return the keys under which a file has its checks."""
     return FILES.get(Path(path).name, FILES["calipers.toml"])
 
 
@@ -135,7 +135,7 @@ def _error(message: str) -> InputError:
 
 
 def _run(where: str, check: Any, name: str, *, github_summary: bool) -> int:
-    """Runs a check, and gives its exit code."""
+    """Run a check, and return its exit code."""
     from calipers.cli.group import cli
 
     if not isinstance(check, Mapping) or not isinstance(check.get("command"), str):
@@ -164,7 +164,7 @@ def _run(where: str, check: Any, name: str, *, github_summary: bool) -> int:
 
 
 def _line(where: str, command: click.Command, given: Mapping[str, Any]) -> Iterator[str]:
-    """The command line that says the same; arguments come last, in their order."""
+    """Yield the equivalent command line; arguments come last, in their order."""
     options = {
         opt.lstrip("-"): p
         for p in command.params

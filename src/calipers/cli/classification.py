@@ -1,5 +1,8 @@
-"""What ``calipers classification`` does beyond its declaration: confusion matrices in the place of
-systems, thresholds by rule, tables of cut-offs, and how a matrix is shown."""
+"""Features of ``calipers classification`` beyond the declaration of the task.
+
+These are confusion matrices instead of systems, threshold rules, threshold tables, and the display
+of confusion matrices.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +60,13 @@ KINDS = ("score", "probability", "predicted")
 
 
 class ClassificationCommand(TaskCommand):
-    """The command of classes."""
+    """Command ``calipers classification``."""
 
     shown = ("confusion", "threshold_table", "orientation")
     look = ("confusion", "orientation")
 
     def more_options(self) -> Option:
-        """Of thresholds, of matrices, and of what is shown besides."""
+        """Return the options of thresholds, of confusion matrices, and of what is displayed."""
         return combine_options(
             text_option(
                 "--costs",
@@ -114,7 +117,7 @@ class ClassificationCommand(TaskCommand):
         )
 
     def check(self, options: dict[str, Any], output: OutputOptions) -> None:
-        """That what is said of the confusion matrix is about something that shows it."""
+        """Check that options of the confusion matrix come with an output that shows it."""
         if options["confusion"] is not None and (output.kind != "table" or output.path):
             raise click.UsageError(
                 "--show-confusion goes with a table on the standard output; other formats have the "
@@ -127,8 +130,11 @@ class ClassificationCommand(TaskCommand):
             )
 
     def evaluation(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
-        """Of systems on the rows of a table, of matrices among its columns, or of a table that is
-        one; with the table of cut-offs that was asked for."""
+        """Evaluate the rows of a table, or confusion matrices.
+
+        Matrices are columns of a table, or the table itself. The threshold table is added if it is
+        requested.
+        """
         own = {
             name: options.pop(name)
             for name in ("costs", "prevalence", "threshold_table", "confusion_matrix")
@@ -161,7 +167,7 @@ class ClassificationCommand(TaskCommand):
         threshold_table: str | None,
         confusion_matrix: tuple[str, ...],
     ) -> Evaluation:
-        """Of systems on the rows of a table, or of matrices among its columns."""
+        """Evaluate systems on the rows of a table, or confusion matrices among its columns."""
         table, rows = options.pop("table"), options.pop("rows")
         truth, threshold = options["truth"], options["threshold"]
         of_rows = _row_classes(options, truth) if confusion_matrix else None
@@ -199,7 +205,7 @@ class ClassificationCommand(TaskCommand):
     def finish(
         self, evaluation: Evaluation, output: OutputOptions, *, below: bool, **look: Any
     ) -> None:
-        """Write the result, and show the confusion matrices and the tables of classes."""
+        """Write the result, and print the confusion matrices and the tables of classes."""
         confusion, orientation = look["confusion"], look["orientation"]
         if below and not evaluation.label_tables:
             raise click.UsageError("--by-class is about three classes or more, 100 at most")
@@ -225,7 +231,7 @@ class ClassificationCommand(TaskCommand):
 def _evaluate_matrices(
     options: dict[str, Any], measures: tuple[str, ...], prevalence: float | None
 ) -> Evaluation:
-    """The evaluation of a table that is a confusion matrix, or has several."""
+    """Evaluate a table that is a confusion matrix or contains several."""
     from calipers.data.tables import add_location
     from calipers.evaluate.classification import classification
 
@@ -238,16 +244,21 @@ def _evaluate_matrices(
 
 
 def _classes(names: list[str] | None, positive: str | None) -> list[str] | None:
-    """The classes that --labels names. Beside a positive one, the names of more than two serve to
-    find columns only."""
+    """Return the classes named by --labels.
+
+    With a positive class, the names of more than two classes only serve to find columns.
+    """
     return names if positive is None or len(names or ()) == 2 else None
 
 
 def _select_measures(
     measures: tuple[str, ...], prevalence: float | None, *, alone: bool
 ) -> tuple[str, ...]:
-    """The measures that are asked for; where cut-offs stand ``alone``, without a threshold, those
-    of counts are of the cut-offs."""
+    """Return the requested measures.
+
+    If thresholds of a table stand ``alone``, without --threshold, measures of the confusion matrix
+    are for that table only.
+    """
     from calipers.evaluation.shared import DEFAULT, set_prevalence
 
     if alone:
@@ -262,7 +273,7 @@ def _select_measures(
 def _add_threshold_table(
     evaluation: Evaluation, text: str, measures: Sequence[str], prevalence: float | None
 ) -> Evaluation:
-    """The evaluation with the table of cut-offs that was asked for."""
+    """Return the evaluation with the requested threshold table."""
     from dataclasses import replace
 
     from calipers.evaluate.threshold_tables import ALL, threshold_table
@@ -280,7 +291,7 @@ def _add_threshold_table(
 
 
 def _count_measures(measures: Sequence[str]) -> list[str]:
-    """The measures of counts among those that are named."""
+    """Return those of the measures that are functions of the confusion matrix."""
     from calipers.evaluation.shared import DEFAULT
     from calipers.measures import TASKS, parse
     from calipers.statistics import ConfusionMatrix
@@ -290,7 +301,7 @@ def _count_measures(measures: Sequence[str]) -> list[str]:
 
 
 def _check_classes(names: Sequence[str] | None, positive: str | None, columns: Columns) -> None:
-    """That classes and a positive one are not both named, but where that says more."""
+    """Check that --labels and --positive are combined only where both are needed."""
     by_class = any("," in text or "*" in text for text in columns.specs["probability"])
     if names is not None and positive is not None and not (len(names) == 2 or by_class):
         raise click.UsageError(
@@ -301,7 +312,7 @@ def _check_classes(names: Sequence[str] | None, positive: str | None, columns: C
 
 
 def _show(confusions: Iterable[ConfusionBase], confusion: str, orientation: str) -> None:
-    """The confusion matrix of every system."""
+    """Print the confusion matrix of every system."""
     from calipers.report.class_tables import text_table
     from calipers.report.text_columns import terminal_width
 
@@ -313,7 +324,7 @@ def _show(confusions: Iterable[ConfusionBase], confusion: str, orientation: str)
 def _thresholds(
     given: Sequence[str], columns: Columns, costs: str | None, prevalence: float | None
 ) -> Any:
-    """A number, or the rule with what it has to know of the place of use; or such by system."""
+    """Parse thresholds: a number, a rule with its parameters, or a dict of these by system."""
     from calipers.systems.thresholds import ThresholdRule
 
     defaults = {} if prevalence is None else {"prevalence": prevalence}
@@ -345,7 +356,7 @@ def _thresholds(
 def _threshold(
     text: str, systems: Sequence[str], defaults: Mapping[str, Any]
 ) -> tuple[str | None, Any]:
-    """The system that a threshold is said of, None of all; and the number, or the rule."""
+    """Parse a threshold: its system, or None for all systems, and the number or rule."""
     from calipers.data.errors import InputError, format_names
     from calipers.systems.thresholds import ThresholdRule
 
@@ -366,8 +377,10 @@ def _threshold(
 
 
 def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) -> dict[str, Any]:
-    """The matrix of each system by name, a column of counts for each class, and with them the
-    column of the table that names the classes of rows unless these are named otherwise."""
+    """Return the confusion matrix of each system by name, with one column of counts per class.
+
+    The column that names the classes of the rows is included, unless they are named otherwise.
+    """
     from calipers.data.columns import select_columns
     from calipers.data.confusion_matrices import parse_header
     from calipers.results.estimate import UNNAMED
@@ -391,8 +404,11 @@ def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) 
 
 
 def _row_classes(options: dict[str, Any], truth: str | None) -> str | None:
-    """The column that --predicted names beside --confusion-matrix, the predicted class of each row,
-    which is taken out of the options; what only systems of rows have is refused."""
+    """Pop the column of predicted classes of the rows of a matrix (--confusion-matrix with
+    --predicted).
+
+    Raises an error for options that only apply to systems on rows.
+    """
     for name in ("score", "probability", "count"):
         if options[name]:
             raise click.UsageError(
@@ -411,13 +427,14 @@ def _row_classes(options: dict[str, Any], truth: str | None) -> str | None:
 
 
 def _read_matrices(table: str, options: dict[str, Any]) -> tuple[Any, list[InputOrigin]]:
-    """The confusion matrices that a table is, or those of several files; what only rows have is
-    refused, and taken out of the options.
+    """Read the confusion matrix in a table, or those in several files.
+
+    Options that only apply to rows are popped, and are an error if they were given.
 
     Raises
     ------
     UsageError
-        Where it is none.
+        If the table is not a confusion matrix.
     """
     if any(options[kind] for kind in KINDS) or not (options["rows"] is not None or _says_so(table)):
         raise click.UsageError(
@@ -447,7 +464,7 @@ def _is_json(path: str) -> bool:
 
 
 def _says_so(table: str) -> bool:
-    """Whether a table says that it is a confusion matrix."""
+    """Return whether a table declares itself a confusion matrix."""
     if _is_json(table):
         return True
     with suppress(OSError):

@@ -1,7 +1,7 @@
-"""The columns that a command line names: of the truth, of each system, and of all that is shared.
+"""Columns named on the command line: of the truth, of each system, and shared ones.
 
-What ``p_*``, ``a,b`` and ``NAME=COL`` stand for is decided here alone, by the names of the columns
-that there are, so that it is the same of rows in memory and in batches.
+The meaning of ``p_*``, ``a,b`` and ``NAME=COL`` is determined here only, by the names of the
+existing columns, so that it is the same for rows in memory and in batches.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ system_option = repeatable_option(
 
 @dataclass(frozen=True)
 class Columns:
-    """What a command line says of columns: the texts by their roles, the tables of systems by the
-    names of these, and the column of ids that joins them."""
+    """Column options of a command line.
+
+    ``specs`` are the texts by role, ``tables`` the files of systems by name, and ``by`` is the
+    column of ids that joins them.
+    """
 
     task: Task
     specs: Mapping[str, Sequence[str]]
@@ -48,7 +51,7 @@ class Columns:
 
     @classmethod
     def take(cls, task: Task, options: dict[str, Any], *, needed: bool = True) -> Columns:
-        """Take them out of a command's options."""
+        """Pop the column options from the options of a command."""
         given = {c.role: options.pop(c.role) for c in task.columns if not c.is_file}
         specs = {
             role: of if isinstance(of, tuple) else () if of is None else (of,)
@@ -68,19 +71,19 @@ class Columns:
 
     @property
     def all_specs(self) -> list[str]:
-        """All texts that name columns which every row has to have."""
+        """All texts that name columns which every row must have."""
         return [spec for role, of in self.specs.items() if role != "slices" for spec in of]
 
     @property
     def system_names(self) -> tuple[str, ...]:
-        """What the systems may be called; a text with = in it may be the name of a column too."""
+        """Possible names of the systems; a text with = may also be the name of a column."""
         given = [(c, spec) for c in self.task.per_system for spec in self.specs[c.role]]
         named = [spec.partition("=")[0] for _, spec in given if "=" in spec]
         alone = [_default_name(column, spec, several=True) for column, spec in given]
         return tuple(dict.fromkeys(self.tables or (*named, *alone)))
 
     def of_text(self, names: Sequence[str]) -> bool:
-        """Whether a column may be text that lists labels, rather than a column for each label."""
+        """Return whether a column may be text with a list of labels, rather than one per label."""
         from calipers.data.columns import match_prefix
 
         specs = [spec for c in self.task.columns if c.has_lists for spec in self.specs[c.role]]
@@ -88,21 +91,22 @@ class Columns:
         return bool(self.tables) or not all(match_prefix(text, names) for text in texts)
 
     def located(self, table: str) -> AbstractContextManager[None]:
-        """Says in which file a column was wrong; a message about one of several tables says itself
-        which system it is about."""
+        """Add the name of the table to errors, unless systems have tables of their own."""
         from calipers.data.tables import add_location
 
         return nullcontext() if self.tables else add_location(table)
 
     def origins(self, table: str) -> list[InputOrigin]:
-        """Where the table of the truth and those of the systems came from."""
+        """Return the origins of the table of the truth and of those of the systems."""
         return [get_origin(path) for path in (table, *self.tables.values())]
 
     def found(
         self, names: Sequence[str], opened: Callable[[str], pa.Table] | None = None
     ) -> dict[str, Any]:
-        """The arguments of a verb: names of the columns that there are, by role; of systems that
-        have a table each, their columns with their ids, to be joined."""
+        """Return the arguments of an evaluation function: names of columns, by role.
+
+        For systems with tables of their own, these are their columns with ids, to be joined.
+        """
         from calipers.data.columns import match_prefix
 
         made: dict[str, Any] = {}
@@ -132,7 +136,7 @@ class Columns:
         return made
 
     def _parts(self, made: Mapping[str, Any], names: Sequence[str]) -> Sequence[str] | None:
-        """What the columns of a system stand for where they are listed: classes, or outputs."""
+        """Return the classes or outputs that the listed columns of a system refer to."""
         from calipers.data.columns import match_prefix
 
         truth = made.get("truth")
@@ -145,7 +149,7 @@ class Columns:
     def _of_tables(
         self, column: Column, parts: Sequence[str] | None, opened: Callable[[str], pa.Table]
     ) -> dict[str, Any] | None:
-        """Of the systems that have a table each their columns with their ids."""
+        """Return the columns of systems with tables of their own, with their ids."""
         import pyarrow as pa
 
         from calipers.data.columns import select_columns
@@ -170,7 +174,7 @@ class Columns:
         return made or None
 
     def _cost_of(self, name: str) -> dict[str, Any]:
-        """A column that every system's own table has, with its ids."""
+        """Return a column that the table of every system has, with its ids."""
         import pyarrow as pa
 
         from calipers.data.tables import column
@@ -185,8 +189,7 @@ class Columns:
 def resolve(
     column: Column, text: str, names: Sequence[str], parts: Sequence[str] | None = None
 ) -> Any:
-    """What a text stands for among the names of columns: one, those that begin alike (as they are),
-    or a dict of one for each class, output or level.
+    """Resolve a text to columns: one name, a pattern, or a dict by class, output or level.
 
     >>> resolve(Column("q", "", wide="levels"), "0.1:low,0.9:high", ["low", "high"])
     {'0.1': 'low', '0.9': 'high'}
@@ -218,7 +221,7 @@ def resolve(
 
 
 def parse_spec(column: Column, spec: str, names: Sequence[str]) -> tuple[str, str]:
-    """What a system is called, and the text of its columns, of ``[NAME=]COLS``."""
+    """Parse ``[NAME=]COLS`` into the name of a system and the text of its columns."""
     name, equals, text = spec.partition("=")
     if equals and spec not in names:
         return name, text
@@ -226,7 +229,7 @@ def parse_spec(column: Column, spec: str, names: Sequence[str]) -> tuple[str, st
 
 
 def _default_name(column: Column, spec: str, *, several: bool) -> str:
-    """What a system is called of which columns alone are given, perhaps several."""
+    """Return the name of a system that is given by its columns only."""
     from calipers.data.columns import system_name
     from calipers.results.estimate import UNNAMED
 
@@ -237,7 +240,7 @@ def _default_name(column: Column, spec: str, *, several: bool) -> str:
 
 
 def _parse_crossing(text: str, names: Sequence[str]) -> Any:
-    """The column to cut by, or those of ``age*site``."""
+    """Return the column that defines slices, or those of a crossing ``age*site``."""
     if text in names or "*" not in text:
         return text
     return tuple(part.strip() for part in text.split("*"))

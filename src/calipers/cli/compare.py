@@ -1,4 +1,4 @@
-"""``calipers compare``: is one system really better than another?"""
+"""Command ``calipers compare``: paired comparison of systems."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def command() -> None:
 
 
 def make_compare_command(name: str) -> click.Command:
-    """The evaluating command with its own arguments, whose systems are compared."""
+    """Create the command that compares the systems of a task, with the task's arguments."""
     own, evaluate = evaluation_options(name)
     of_splits = [*SPLITS, *DESIGN] if TASKS[name].has_splits else []
 
@@ -184,7 +184,7 @@ def make_compare_command(name: str) -> click.Command:
 
 
 def pop_output(options: dict[str, Any]) -> tuple[str, str | None, ReportOptions, str | None]:
-    """The format, the file, the page and the layout, taken out of the options."""
+    """Pop the format, file, report and layout from the options."""
     kind, path = format_and_file(options, DATA, "a comparison")
     return kind, path, ReportOptions.take(options), pop_layout(options, kind)
 
@@ -199,14 +199,17 @@ def _column(table: str, name: str | None) -> Any:
 
 
 def pop_questions(options: dict[str, Any]) -> dict[str, Any]:
-    """What is asked, taken out of the options."""
+    """Pop the options of tests and differences from the options."""
     wanted = {key: options.pop(key) for key in ("test", "alternative", "adjust", "horizon")}
     return {**wanted, "margin": margins(options.pop("margins"))}
 
 
 def taken_interval(options: dict[str, Any]) -> str | None:
-    """The intervals asked for. The evaluation gets none: those of the single systems are not shown,
-    and with them it would compare every pair on its own account."""
+    """Pop the interval method, and disable the intervals of the evaluation.
+
+    The values of single systems are not displayed, and with intervals the evaluation would compare
+    all pairs itself.
+    """
     from calipers.evaluation.options import make_settings
 
     asked: str = options["interval"]
@@ -216,7 +219,7 @@ def taken_interval(options: dict[str, Any]) -> str | None:
 
 
 def taken_design(options: dict[str, Any]) -> dict[str, Any]:
-    """How splits were made, taken out of the options."""
+    """Pop the design of the test splits from the options."""
     design = {key: options.pop(key, None) for key in ("design", "train", "test_rows")}
     if design["design"] is None and (design["train"], design["test_rows"]) != (None, None):
         raise click.UsageError("--train-rows and --test-rows go with --design")
@@ -232,7 +235,7 @@ def taken_design(options: dict[str, Any]) -> dict[str, Any]:
 def compare_over_splits(
     given: Any, wanted: dict[str, Any], design: dict[str, Any], **options: Any
 ) -> Comparison:
-    """The comparison over test splits."""
+    """Compare systems over test splits."""
     asked_for = wanted["margin"] is not None or wanted["horizon"] is not None
     if wanted["test"] != "auto" or asked_for or wanted["adjust"] == "tukey":
         raise click.UsageError(
@@ -320,7 +323,7 @@ values: click.Command = Command(
 
 
 def margins(given: tuple[str, ...]) -> Any:
-    """The margins: one number for all, or a number by measure; None where none is given."""
+    """Parse margins: one number for all measures, numbers by measure, or None."""
     if not given:
         return None
     named: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""``calipers completion``, and what the TAB key offers: commands, options, measures, columns."""
+"""Command ``calipers completion``: completion of commands, options, measures and columns."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _home(shell: str) -> Path:
 def measure_names(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """The measures of the task of the command that begin so, each with what it is."""
+    """Return completions of a measure name for the task of the command, with titles."""
     from click.shell_completion import CompletionItem
 
     from calipers.measures import TASKS, definitions
@@ -91,7 +91,7 @@ def measure_names(
 
 
 def _complete_name(name: str, spellings: tuple[str, ...], begun: str) -> Iterator[str]:
-    """The name if it begins so; else those aliases that do."""
+    """Yield the name if it has the prefix, else the aliases that have it."""
     if name.lower().startswith(begun):
         yield name
     elif begun:
@@ -101,7 +101,7 @@ def _complete_name(name: str, spellings: tuple[str, ...], begun: str) -> Iterato
 def column_names(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """The columns of the table that the command line names, that begin so."""
+    """Return completions of a column name of the table on the command line."""
     from click.shell_completion import CompletionItem, split_arg_string
 
     # Of arguments before an option that still lacks its value, click knows nothing yet.
@@ -116,8 +116,10 @@ def column_names(
 
 
 def _columns(path: str) -> list[str]:
-    """The names of its columns; none of a table that cannot be read, which is told by whoever
-    evaluates it."""
+    """Return the names of the columns of a table, or none if it cannot be read.
+
+    The error is reported when the table is evaluated.
+    """
     import pyarrow as pa
     from pyarrow import csv, dataset
 

@@ -1,4 +1,4 @@
-"""``calipers convert``."""
+"""Command ``calipers convert``."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 def command(source: str, target: str, kind: Kind | None, tag: str | None, force: bool) -> None:
     """Convert judgments or a run from one format to another.
 
-    The extensions say which: .json, .jsonl, .ndjson, .csv, .tsv, .parquet, .feather or .arrow, and
-    anything else is TREC text; .gz or .zst behind those of text compresses. - is TREC text on the
-    standard input or output. Ids, scores and grades stay exactly what they are. Runs are written in
-    the order of their ranks: score descending, equal scores by descending document id.
+    The extension determines the format: .json, .jsonl, .ndjson, .csv, .tsv, .parquet, .feather or
+    .arrow, and TREC text otherwise; text formats may be compressed (.gz or .zst). - is TREC text on
+    the standard input or output. Ids, scores and grades are preserved exactly. Runs are written in
+    rank order: by descending score, tied documents by descending id.
 
     \b
     Examples:

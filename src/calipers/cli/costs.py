@@ -1,4 +1,4 @@
-"""What a command line says of what systems cost."""
+"""Parsing of the costs of systems on the command line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import click
 
 
 def read_costs(specs: Sequence[str], found: Callable[[str], Any]) -> dict[str, Any] | None:
-    """The keyword of a verb that the options stand for; ``found`` is what stands for a text that
-    is no number."""
+    """Parse cost options into the argument of an evaluation function.
+
+    ``found`` maps a text that is not a number to its column.
+    """
     made: dict[str, Any] = {}
     for spec in specs:
         name, equals, rest = spec.partition("=")
@@ -44,7 +46,7 @@ def _parse_costs(spec: str, text: str, found: Callable[[str], Any]) -> dict[str,
 
 
 def _value(text: str, found: Callable[[str], Any]) -> Any:
-    """A number, or what else the text stands for."""
+    """Parse a number, or return what the text refers to."""
     try:
         return float(text)
     except ValueError:

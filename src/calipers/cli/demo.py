@@ -1,4 +1,4 @@
-"""``calipers demo``."""
+"""Command ``calipers demo``."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def command(output: Path) -> None:
     """Evaluate the bundled example data sets and write their reports.
 
-    Image retrieval on handwritten digits, diagnosis of breast cancer, progression of diabetes, and
-    the order of patients of one age by it: two systems each; and three clusterings of flowers.
-    Prints what it finds and writes one HTML report a case.
+    The cases are image retrieval on handwritten digits, diagnosis of breast cancer, progression of
+    diabetes, and ranking of patients of equal age by it, with two systems each; and three
+    clusterings of flowers. Prints the results, and writes one HTML report per case.
     """
     from calipers.cli.output import write_result
 
@@ -54,7 +54,7 @@ def _heading(evaluate: Callable[[Path], Evaluation]) -> str:
 
 
 def digits(data: Path) -> Evaluation:
-    """100 images of digits as queries, 1,697 in the collection; raw pixels against learned ones."""
+    """100 queries on 1,697 images of handwritten digits; raw pixels against learned features."""
     from calipers.evaluate.retrieval import retrieval
 
     folder = data / "digits"
@@ -67,7 +67,7 @@ def digits(data: Path) -> Evaluation:
 
 
 def breast_cancer(data: Path) -> Evaluation:
-    """569 biopsies, out-of-fold probabilities that they are malignant; two models."""
+    """569 biopsies with out-of-fold probabilities of malignancy; two models."""
     from calipers.cli.tables import read_input_table
     from calipers.evaluate.classification import classification
 
@@ -82,7 +82,7 @@ def breast_cancer(data: Path) -> Evaluation:
 
 
 def diabetes(data: Path) -> Evaluation:
-    """442 patients, out-of-fold predictions of disease progression; two models."""
+    """442 patients with out-of-fold predictions of disease progression; two models."""
     from calipers.cli.tables import read_input_table
     from calipers.evaluate.regression import regression
 
@@ -96,7 +96,7 @@ def diabetes(data: Path) -> Evaluation:
 
 
 def diabetes_by_age(data: Path) -> Evaluation:
-    """442 patients in 58 groups of one age, by how fast their disease will progress; two models."""
+    """442 patients in 58 groups of equal age, ranked by predicted progression; two models."""
     from calipers.cli.tables import read_input_table
     from calipers.evaluate.ranking import ranking
 
@@ -111,7 +111,7 @@ def diabetes_by_age(data: Path) -> Evaluation:
 
 
 def iris(data: Path) -> Evaluation:
-    """150 flowers of three species, by their measurements; three clusterings."""
+    """150 flowers of three species, clustered by their measurements; three clusterings."""
     from calipers.cli.tables import read_input_table
     from calipers.evaluate.clustering import clustering
 

@@ -1,4 +1,4 @@
-"""``calipers diff``."""
+"""Command ``calipers diff``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @flag_option("--all every", "Also list the values that did not change.")
 @lambda command: format_options(command, report=False)
 def command(before: str, after: str, *, every: bool, **options: Any) -> None:
-    """Report the changes between two evaluations that were written with -o FILE.json.
+    """Report the changes between two saved evaluations (-o FILE.json).
 
     For topics and groups, each change has a paired interval and p-value, as in `calipers compare`.
     Stored confusion matrices are treated as independent samples. For rows, use `--baseline
@@ -72,7 +72,7 @@ def _evaluation(file: str) -> Evaluation:
 
 
 def _columns(changes: list[MeasureChange]) -> list[Column]:
-    """The changes as people read them."""
+    """Return the changes as the columns of a table."""
     from calipers.report.numbers import format_p_digits, rounding, rounding_of_one
     from calipers.report.safe_names import shorten_name
     from calipers.report.tables import KEY, NUMBER, NUMBERS, Column
@@ -105,7 +105,7 @@ _HEADS = ("system", "measure", "before", "after", "change", "interval", "p")
 
 
 def _unchanged_note(number: int) -> list[str]:
-    """How many numbers are not shown, because they stayed."""
+    """Return a note on the number of values that are not displayed because they did not change."""
     if not number:
         return []
     stayed = "1 number is as it was" if number == 1 else f"{number:,} numbers are as they were"

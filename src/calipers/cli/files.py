@@ -1,4 +1,4 @@
-"""Files that a command reads and writes, and that no output is written over an input."""
+"""Files that a command reads and writes, and checks that no input is overwritten."""
 
 from __future__ import annotations
 
@@ -25,36 +25,38 @@ NO_PAGES = (".json", ".csv", ".md", ".parquet", ".pdf")
 
 
 class NamedPath(click.Path):
-    """A path that is not empty: that would be the current folder, or nothing."""
+    """Parameter type of a path that is not empty (which would be the current folder)."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path."""
+        """Return the path."""
         if not os.fspath(value):
             self.fail("the name is empty", param, ctx)
         return super().convert(value, param, ctx)
 
     def files(self, value: Any) -> list[str]:
-        """The files of a value."""
+        """Return the files of a value."""
         return [os.fspath(value)]
 
 
 class InputFile(NamedPath):
-    """A file that is read; ``-`` may be the standard input. Whether it can be read is told by
-    whoever reads it, as bad input."""
+    """Parameter type of a file to read; ``-`` may be the standard input.
+
+    Whether the file can be read is checked when it is read, and reported as invalid input.
+    """
 
     def __init__(self) -> None:
         super().__init__(readable=False)
 
 
 class NamedFile(click.ParamType):  # type: ignore[type-arg]
-    """``NAME=FILE``, a file that is read under a name."""
+    """Parameter type ``NAME=FILE`` of a named file to read."""
 
     name = "named file"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
-        """The name and the file."""
+        """Return the name and the file."""
         if isinstance(value, tuple):
             return value
         name, equals, path = value.partition("=")
@@ -63,30 +65,30 @@ class NamedFile(click.ParamType):  # type: ignore[type-arg]
         return name, path
 
     def files(self, value: tuple[str, str]) -> list[str]:
-        """The files of a value."""
+        """Return the files of a value."""
         return [value[1]]
 
 
 class BaselineName(click.ParamType):  # type: ignore[type-arg]
-    """The name of a system, or the file of an earlier evaluation."""
+    """Parameter type of the name of a system, or of the file of an earlier evaluation."""
 
     name = "system or file"
 
     def files(self, value: str) -> list[str]:
-        """The file, if it is one."""
+        """Return the file, if the value is one."""
         path = value.rpartition(".json")
         return [path[0] + path[1]] if path[1] else []
 
 
 class OutputFile(NamedPath):
-    """A file that is written; ``-`` is the standard output, where that may be."""
+    """Parameter type of a file to write; ``-`` is the standard output, if permitted."""
 
     def __init__(self, *, page: bool = False, dash: bool = True) -> None:
         super().__init__(dir_okay=False, allow_dash=True)
         self._page, self._dash = page, dash
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path."""
+        """Return the path."""
         if self._page and value == DASH:
             self.fail("a page goes to a file; ./- is one of that name", param, ctx)
         if not self._dash and value == DASH:
@@ -97,17 +99,17 @@ class OutputFile(NamedPath):
 
 
 class OutputFolder(NamedPath):
-    """A folder for files that are written; it is made where it is not there."""
+    """Parameter type of a folder for output files, which is created if it does not exist."""
 
     def __init__(self) -> None:
         super().__init__(file_okay=False)
 
 
 class _DebugCommand:
-    """A command with --debug, which :func:`calipers.cli.process.run` looks for."""
+    """Command with --debug, which :func:`calipers.cli.process.run` reads."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The parameters, with --debug before --help."""
+        """Return the parameters, with --debug before --help."""
         own: list[click.Parameter] = super().get_params(ctx)  # type: ignore[misc]
         debug = click.Option(
             [DEBUG],
@@ -119,9 +121,12 @@ class _DebugCommand:
 
 
 class Group(_DebugCommand, click.Group):
-    """A group of commands: their names with their lines in the help, in order, and what finds one,
-    which is imported when it is run, not when it is listed. ``plugged`` are the entry points of
-    packages that add commands, which are imported when commands are listed, or another is run."""
+    """Group of commands that are imported when they are run.
+
+    ``lines`` are the names of the commands and their short help, in order, and ``find`` imports a
+    command. ``plugged`` is the entry point of packages that add commands; they are imported when
+    commands are listed, or another command is run.
+    """
 
     def __init__(
         self,
@@ -135,23 +140,23 @@ class Group(_DebugCommand, click.Group):
         self._lines, self._find, self._plugged = lines, find, plugged
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names, in the order of the lines; then those that were added."""
+        """Return the names of the commands in the order of the help, then those that were added."""
         return [*self._lines, *self._added()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
+        """Return the command of that name."""
         if cmd_name in self._lines:
             return self._find(cmd_name)
         return self.commands.get(cmd_name) or self._added().get(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help, from the lines alone; what was added says its own."""
+        """Write the list of commands in the help, without importing them except added ones."""
         added = ((name, own.get_short_help_str()) for name, own in self._added().items())
         with formatter.section("Commands"):
             formatter.write_dl([*self._lines.items(), *added])
 
     def _added(self) -> Mapping[str, click.Command]:
-        """The commands that were added, by packages as well."""
+        """Return the commands that were added, also by other packages."""
         if self._plugged:
             plugins.load(self._plugged)
         return self.commands
@@ -161,10 +166,10 @@ _INPUTS = InputFile | NamedFile | BaselineName
 
 
 class Command(_DebugCommand, click.Command):
-    """A command that looks at its files before it does anything."""
+    """Command that checks its files before it runs."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs it."""
+        """Check the files, then run the command."""
         # (Tables of --system may come from there too, together with others: they are kept.)
         dashes = [
             label for label, file in _given_files(ctx, self.params, InputFile) if file == DASH
@@ -181,7 +186,7 @@ class Command(_DebugCommand, click.Command):
 
 
 def is_given(name: str) -> bool:
-    """Whether the command line says something of a parameter, rather than its default."""
+    """Return whether a parameter was given on the command line, rather than by its default."""
     ctx = click.get_current_context(silent=True)
     source = None if ctx is None else ctx.get_parameter_source(name)
     return source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
@@ -190,7 +195,7 @@ def is_given(name: str) -> bool:
 def _given_files(
     ctx: click.Context, params: Iterable[click.Parameter], kind: Any
 ) -> list[tuple[str, str]]:
-    """The files that were given for parameters of a kind, each with how messages call it."""
+    """Return the files given for parameters of a type, each with its name in messages."""
     found = []
     for param in params:
         value = ctx.params.get(param.name or "")
@@ -203,7 +208,7 @@ def _given_files(
 
 
 def check_late_files(label: str, paths: Iterable[str]) -> None:
-    """The same of files whose names are known only when there is a result."""
+    """Check output files whose names are known only once there is a result."""
     ctx = click.get_current_context(silent=True)
     inputs = [] if ctx is None else _given_files(ctx, ctx.command.params, _INPUTS)
     outputs = [] if ctx is None else _given_files(ctx, ctx.command.params, OutputFile)
@@ -211,9 +216,9 @@ def check_late_files(label: str, paths: Iterable[str]) -> None:
 
 
 def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, str]]) -> None:
-    """That every output can be written, and is no input and no other output under any name.
+    """Check that outputs can be written, and differ from all inputs and from each other.
 
-    Each file comes with what it is called in a message.
+    Files are compared by identity, not by name. Each file comes with its name in messages.
     """
     from calipers.report.output_files import OutputTarget
 
@@ -239,7 +244,7 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
 
 
 def _input_targets(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, OutputTarget]]:
-    """Where the inputs are; what cannot be found is told when it is read."""
+    """Yield the locations of the inputs; missing ones are reported when they are read."""
     from calipers.report.output_files import OutputTarget
 
     for label, given in inputs:
@@ -252,7 +257,7 @@ def _input_targets(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Out
 
 
 def _list_files(path: str) -> list[str]:
-    """The files that an input is: many, where it is a directory or a pattern."""
+    """Return the files of an input, which are several for a directory or pattern."""
     if "*" not in path and not os.path.isdir(path):  # noqa: PTH112
         return [path]
     from calipers.data.tables import list_files

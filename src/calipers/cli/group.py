@@ -1,4 +1,4 @@
-"""The group of the sub-commands, each of which is imported when it is run."""
+"""Group of all subcommands, each of which is imported when it is run."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def cli() -> None:
 
 
 def program() -> Any:
-    """The command on the arguments of this process."""
+    """Run the command on the arguments of this process."""
     return cli(standalone_mode=False)

@@ -1,4 +1,4 @@
-"""``calipers measures``."""
+"""Command ``calipers measures``."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ def command(
     words: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """List the measures, or explain the one called NAME (aliases of other tools work too, and
-    words such as "hit rate").
+    """List the measures, or explain the one called NAME.
+
+    NAME may be an alias of another tool, or words such as "hit rate".
 
     \b
     Example:
@@ -81,7 +82,7 @@ def command(
 
 
 def _row(measure: Measure, task: str | None) -> dict[str, Any]:
-    """A measure as data; an end that there is not is null."""
+    """Return a measure as data; infinite limits are null."""
     d = measure.definition
     low, high = (end if math.isfinite(end) else None for end in d.range)
     return {
@@ -93,7 +94,10 @@ def _row(measure: Measure, task: str | None) -> dict[str, Any]:
 
 
 def _resolve_name(name: str) -> list[Measure]:
-    """What a name means in each task; where it lacks a parameter, all that it may be of."""
+    """Return the measures that a name denotes in each task.
+
+    If the name lacks a required parameter, all measures that it may denote are returned.
+    """
     from calipers.measures import TASKS, parse, parse_by_task
     from calipers.measures.name_parsing import senses
 
@@ -107,7 +111,7 @@ def _resolve_name(name: str) -> list[Measure]:
 def _select_measures(
     task: str | None, statistic: str | None, words: tuple[str, ...]
 ) -> dict[str, list[Definition]]:
-    """Those measures that were asked for, by task."""
+    """Return the requested measures, by task."""
     from calipers.measures import TASKS, definitions
 
     every = list(definitions())
@@ -129,7 +133,7 @@ def _select_measures(
 
 
 def _format_list(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[str]:
-    """The lines of the list."""
+    """Yield the lines of the list."""
     width = max(len(str(d.example())) for of in tasks.values() for d in of)
     for each, of in tasks.items():
         yield each
@@ -138,7 +142,7 @@ def _format_list(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[str]:
 
 
 def _list_document(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[Block]:
-    """The list as a document."""
+    """Yield the list as a document."""
     from calipers.report.blocks import Heading, Table
     from calipers.report.tables import KEY, WORDS, Column
 
@@ -150,7 +154,7 @@ def _list_document(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[Block]
 
 
 def _check_known(option: str, given: str | None, there: object) -> None:
-    """That what an option names is there."""
+    """Check that the value of an option exists."""
     from calipers.data.errors import did_you_mean
 
     names = sorted(map(str, there))  # type: ignore[call-overload]
@@ -159,13 +163,13 @@ def _check_known(option: str, given: str | None, there: object) -> None:
 
 
 def _is_match(definition: Definition, word: str) -> bool:
-    """Whether a word stands anywhere in what is known of a measure."""
+    """Return whether names, description or reference of a measure contain a word."""
     said = (*definition.spellings, definition.description, definition.reference)
     return word.casefold() in "\n".join(said).casefold()
 
 
 def explanation(measure: Measure) -> str:
-    """Everything that the catalogue knows of a measure."""
+    """Return all that the catalogue has on a measure, as text."""
     d = measure.definition
     lines = [
         f"{measure}  ({d.family})",
@@ -178,7 +182,7 @@ def explanation(measure: Measure) -> str:
 
 
 def _explanation_document(measure: Measure) -> Iterator[Block]:
-    """The same as a document."""
+    """Yield all that the catalogue has on a measure, as a document."""
     from calipers.report.blocks import Heading, Lines, Term, Terms, mark_literal
 
     d = measure.definition

@@ -1,4 +1,4 @@
-"""``calipers merge``."""
+"""Command ``calipers merge``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options as the commands write them: in stacks, and the kinds that come again and again."""
+"""Helpers to define options of commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 def combine_options(*options: Option) -> Option:
-    """Options one after the other, as a decorator."""
+    """Combine options into a single decorator, in this order."""
 
     def decorated(command: Command) -> Command:
         for option in reversed(options):
@@ -30,51 +30,51 @@ def combine_options(*options: Option) -> Option:
 
 
 def added_parameters(options: Option) -> list[click.Parameter]:
-    """What a decorator of options adds to a command."""
+    """Return the parameters that a decorator of options adds to a command."""
     return click.command()(options(lambda: None)).params
 
 
 def text_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
-    """A text; ``flags`` may have the name of the parameter behind them."""
+    """Return a text option; ``flags`` may end with the name of the parameter."""
     return click.option(
         *flags.split(), metavar=metavar, help=text, **_completion_option(metavar), **more
     )
 
 
 def repeatable_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
-    """Texts, one each time."""
+    """Return a text option that may be repeated."""
     told = {"metavar": metavar, "help": text, **_completion_option(metavar), **more}
     return click.option(*flags.split(), multiple=True, **told)
 
 
 def _completion_option(metavar: str) -> dict[str, Any]:
-    """What the TAB key offers for an option of columns."""
+    """Return the shell completion of an option that names columns."""
     return {"shell_complete": column_names} if "COL" in metavar else {}
 
 
 def choice_option(flags: str, values: Sequence[str], text: str) -> Option:
-    """One of some words, of which the first is the default."""
+    """Return an option with one of several values, the first of which is the default."""
     kind = click.Choice(values)
     return option_with_default(flags, values[0], text, type=kind)
 
 
 def option_with_default(flags: str, default: Any, text: str, **more: Any) -> Option:
-    """A value with a default that the help tells."""
+    """Return an option with a default that is shown in the help."""
     return click.option(*flags.split(), default=default, show_default=True, help=text, **more)
 
 
 def number_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
-    """A number."""
+    """Return a numeric option."""
     return click.option(*flags.split(), type=float, metavar=metavar, help=text, **more)
 
 
 def flag_option(flags: str, text: str) -> Option:
-    """Something that is on where it is named."""
+    """Return an option that is true if it is given."""
     return click.option(*flags.split(), is_flag=True, help=text)
 
 
 def column_option(column: Column) -> Option:
-    """The option, or the argument, that names a column which is declared."""
+    """Return the option or argument for a declared column."""
     if column.is_file:
         nargs = -1 if column.many else 1
         return click.argument(column.role, nargs=nargs, required=column.required, type=InputFile())
@@ -90,8 +90,10 @@ def column_option(column: Column) -> Option:
 
 
 def argument_option(argument: Argument) -> Option:
-    """The option that says an argument which is declared; of a switch that is on unless said, the
-    one that turns it off."""
+    """Return the option for a declared argument.
+
+    For a switch that is on by default, the option turns it off.
+    """
     if argument.kind == "switch" and argument.default:
         return flag_option(argument.option, argument.help)
     told: dict[str, Any] = {"help": argument.help, **_completion_option(argument.metavar)}
@@ -123,5 +125,5 @@ _KINDS: Mapping[str, Any] = {
 
 
 def shared_options(*names: str) -> Option:
-    """Options that tasks share, by their names."""
+    """Return the options of these names, which tasks share."""
     return combine_options(*(argument_option(OPTIONS[name]) for name in names))

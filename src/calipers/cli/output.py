@@ -1,4 +1,4 @@
-"""How results are written: the formats, and where to."""
+"""Output of results: formats, files and reports."""
 
 from __future__ import annotations
 
@@ -36,14 +36,19 @@ _OTHERS = frozenset(
 
 
 def formats(data: Sequence[str] = DATA, *, everywhere: bool = True) -> tuple[str, ...]:
-    """The names of the formats of a result that is written as such data, too; without looking
-    ``everywhere``, those of other packages are left out."""
+    """Return the names of the formats of a result, including its data formats.
+
+    Formats of other packages are excluded unless ``everywhere``.
+    """
     first, *others = writers.list_formats() if everywhere else writers.own_formats()
     return (first, *data, *others)
 
 
 class Format(click.Choice):  # type: ignore[type-arg]
-    """A format; other packages are asked when it is none of ours, or when formats are listed."""
+    """Parameter type of a format.
+
+    Other packages are loaded if the format is not built in, or when formats are listed.
+    """
 
     def __init__(self, data: Sequence[str]) -> None:
         self.data = tuple(data)
@@ -53,24 +58,24 @@ class Format(click.Choice):  # type: ignore[type-arg]
         self.choices = formats(self.data)
 
     def convert(self, value: Any, *where: Any) -> Any:
-        """The format."""
+        """Return the format."""
         if value not in self.choices:
             self._look_everywhere()
         return super().convert(value, *where)
 
     def get_metavar(self, *where: Any, **named: Any) -> str | None:
-        """What the help lists."""
+        """Return the list of formats for the help."""
         self._look_everywhere()
         return super().get_metavar(*where, **named)
 
     def shell_complete(self, *where: Any) -> Any:
-        """What the TAB key offers."""
+        """Return the completions."""
         self._look_everywhere()
         return super().shell_complete(*where)
 
 
 def format_options(command: Command, data: Sequence[str] = DATA, *, report: bool = True) -> Command:
-    """Options of how a result is written and where to."""
+    """Add the options of the format and file of a result."""
     kind = Format(data)
     layout: Option = click.option(
         "--layout",
@@ -105,8 +110,7 @@ def format_options(command: Command, data: Sequence[str] = DATA, *, report: bool
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What shows charts: an HTML report, its file, if that was named, and whether to show it; and
-    a folder of charts."""
+    """Options of charts: the file of an HTML report, whether to open it, and a folder of charts."""
 
     path: str | None
     shown: bool
@@ -114,16 +118,16 @@ class ReportOptions:
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> ReportOptions:
-        """Take it out of a command's options."""
+        """Pop these options from the options of a command."""
         return cls(options.pop("report"), options.pop("open_"), ChartOptions.take(options))
 
     @property
     def wanted(self) -> bool:
-        """Whether there is to be a page, or charts."""
+        """Whether a report or charts are requested."""
         return self.path is not None or self.shown or self.charts is not None
 
     def write(self, result: Evaluation | Comparison, **look: Any) -> None:
-        """Write the page and the charts of a result, where asked; ``look`` is for both."""
+        """Write the requested report and charts of a result; ``look`` applies to both."""
         path = self.path
         if self.charts is not None:
             self.charts.write(result, **look)
@@ -139,7 +143,7 @@ class ReportOptions:
 
 
 def open_in_browser(path: str) -> None:
-    """A page in the browser that the user has set, or that is found."""
+    """Open a page in the default browser."""
     import webbrowser
     from pathlib import Path
 
@@ -150,8 +154,10 @@ def open_in_browser(path: str) -> None:
 def format_and_file(
     options: dict[str, Any], data: Sequence[str], what: str
 ) -> tuple[str, str | None]:
-    """The format and the file (None for stdout) of a result called ``what``, taken out of the
-    options."""
+    """Pop the format and the file of a result (None for stdout) from the options.
+
+    ``what`` is the name of the result in messages.
+    """
     kind, path = options.pop("format_"), options.pop("output")
     path = None if path == DASH else path
     if kind is None:
@@ -166,15 +172,17 @@ def format_and_file(
 
 
 def check_format(kind: str, data: Sequence[str], what: str) -> None:
-    """Refuse a format in which a result called ``what`` is not written: it is never written in
-    another one."""
+    """Raise an error for a format in which a result called ``what`` cannot be written.
+
+    A result is never written in another format than the requested one.
+    """
     if kind not in formats(data, everywhere=False) and kind not in formats(data):
         choice = ", ".join(formats(data))
         raise click.UsageError(f"{what} cannot be written as {kind}; use {choice}")
 
 
 def pop_layout(options: dict[str, Any], kind: str, *, units: bool = False) -> str | None:
-    """The layout asked for, taken out of the options."""
+    """Pop the requested layout from the options."""
     layout: str | None = options.pop("layout", None)
     if layout is not None and (units or not _is_laid_out(kind)):
         what = "the values per unit have" if units else f"{kind} has"
@@ -188,14 +196,14 @@ def _is_laid_out(kind: str) -> bool:
 
 
 def is_for_papers(kind: str) -> bool:
-    """Whether a format of documents has tables alone, whose captions say what is needed."""
+    """Return whether a document format has tables only, with self-contained captions."""
     from calipers.report.blocks import Medium
 
     return writers.get_writer(kind).medium is Medium.PAPER
 
 
 def is_page(kind: str) -> bool:
-    """Whether a format has sections, which a terminal has not."""
+    """Return whether a format has sections, unlike a terminal."""
     return kind not in UNIT_DATA and writers.get_writer(kind).medium.has_sections
 
 
@@ -207,8 +215,10 @@ def write(
     layout: str | None = None,
     **look: Any,
 ) -> None:
-    """The result in one format, to a file or to stdout, and as a page if that was asked; ``look``
-    is for pages."""
+    """Write the result in one format, and the requested report and charts.
+
+    ``look`` applies to reports and other pages.
+    """
     page.write(result, **look)
     thresholds = getattr(result, "thresholds", None)
     if thresholds is not None and (kind == "csv" or (kind not in DATA and is_for_papers(kind))):
@@ -220,7 +230,7 @@ def write(
 
 
 def write_result(result: Any, kind: str, output: str | None, **look: Any) -> None:
-    """A result as data, or as a document of the look, to a file or to stdout."""
+    """Write a result as data, or as a document, to a file or to stdout."""
     if kind in DATA:
         write_output(getattr(result, f"to_{kind}")(), output)
         return
@@ -231,7 +241,7 @@ def write_result(result: Any, kind: str, output: str | None, **look: Any) -> Non
 
 
 def write_document(blocks: Iterable[Block], kind: str, output: str | None) -> None:
-    """A document in one format, to a file or to stdout."""
+    """Write a document in one format, to a file or to stdout."""
     from calipers.report.writers.text import Text
 
     writer = writers.get_writer(kind)
@@ -242,7 +252,7 @@ def write_document(blocks: Iterable[Block], kind: str, output: str | None) -> No
 
 
 def write_units(evaluation: Evaluation, kind: str, output: str | None, page: ReportOptions) -> None:
-    """The value on every unit in one format, to a file or to stdout, and the page if asked."""
+    """Write the value of every unit in one format, and the requested report."""
     from calipers.report.per_topic import trec_lines, units
 
     values = evaluation.per_unit
@@ -263,7 +273,7 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None, page: Rep
 
 
 def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str]) -> None:
-    """What trec_eval -q prints of each system, in a file of its own, which is no input."""
+    """Write the output of trec_eval -q of each system to a file that is not an input."""
     from calipers.report.per_topic import trec_files
 
     assert evaluation.per_unit is not None
@@ -278,7 +288,7 @@ def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str])
 
 
 def print_tables(evaluation: Evaluation) -> None:
-    """The tables of labels or clusters, below the result."""
+    """Print the tables of labels or clusters below the result."""
     from calipers.report.class_tables import label_text, label_titles
     from calipers.report.text_columns import terminal_width
 
@@ -288,7 +298,7 @@ def print_tables(evaluation: Evaluation) -> None:
 
 
 def no_tables_below(option: str, kind: str, path: str | None) -> None:
-    """That tables below the result go with a result that is a table itself."""
+    """Raise an error if tables are to be printed below a result that is not a text table."""
     if kind != "table" or path:
         raise click.UsageError(
             f"{option} goes with a table on the standard output; --report has it, and the JSON of "
@@ -297,14 +307,14 @@ def no_tables_below(option: str, kind: str, path: str | None) -> None:
 
 
 def print_below(name: str, table: str) -> None:
-    """A table of one system, below the result."""
+    """Print a table of one system below the result."""
     from calipers.report.safe_names import shorten_name
 
     click.echo(f"\n{shorten_name(name)}\n\n{table}")
 
 
 def write_output(made: str | bytes, output: str | None) -> None:
-    """Text, its last line ended, or bytes, to a file or to stdout."""
+    """Write text (terminated by a newline) or bytes to a file or to stdout."""
     if isinstance(made, str) and not made.endswith("\n"):
         made += "\n"
     if output is None:

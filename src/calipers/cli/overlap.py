@@ -1,4 +1,4 @@
-"""``calipers overlap``."""
+"""Command ``calipers overlap``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from calipers.evaluation.task import MOST
 @inference_options
 @output_options
 def command(runs: tuple[str, ...], **options: Any) -> None:
-    """Measure the overlap of every pair of RUNS (TREC run files), topic by topic.
+    """Measure the overlap of every pair of RUNS (TREC run files) by topic.
 
     Reports rank-biased overlap with its bounds, and the proportion of the first k documents that
     both runs share. No judgments are needed.

@@ -1,4 +1,4 @@
-"""``calipers plan``: from assumed numbers, or from a pilot that another command evaluates."""
+"""Command ``calipers plan``: planning from assumptions, or from a pilot."""
 
 from __future__ import annotations
 
@@ -112,12 +112,12 @@ LINES = {
 
 
 class PlanGroup(Group):
-    """A first word that is no command is a measure, planned from assumed numbers."""
+    """Group in which a first word that is not a command is a measure."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """``plan nDCG@10 …`` is ``plan assumed nDCG@10 …``."""
+        """Resolve ``plan nDCG@10 …`` as ``plan assumed nDCG@10 …``."""
         return super().resolve_command(ctx, args if args[0] in LINES else ["assumed", *args])
 
 
@@ -162,7 +162,7 @@ assumed: click.Command = Command(
 
 
 def _make_pilot_command(name: str) -> click.Command:
-    """The evaluating command with its own arguments, whose result is planned from."""
+    """Create the command that plans from an evaluation of a task, with the task's arguments."""
     own, evaluate = evaluation_options(name, {"interval"})
 
     def callback(**options: Any) -> None:
@@ -204,7 +204,7 @@ def _make_pilot_command(name: str) -> click.Command:
 
 
 def _write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
-    """The plans, once what was asked for says something about them."""
+    """Write the plans, after checking that the options of tests apply to them."""
     if all(
         math.isnan(row.power) and math.isnan(row.min_detectable) for p in plans for row in p.table
     ):
@@ -216,7 +216,7 @@ def _write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
 
 
 def write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
-    """The plans in one format; JSON has an object for one and a list for several."""
+    """Write the plans in one format; JSON has an object for one and a list for several."""
     if kind == "json":
         data = [plan.to_dict() for plan in plans]
         text = json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""``calipers precision-recall``."""
+"""Command ``calipers precision-recall``."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def command(
     measures: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Evaluate a precision-recall curve from its points in TABLE (CSV, Parquet, Feather or JSON
-    Lines; - is the standard input), or given on the command line.
+    """Evaluate a precision-recall curve from its points.
 
-    For curves whose rows are not available, such as published ones. A note reports points that no
-    ranking can have.
+    The points are in TABLE (CSV, Parquet, Feather or JSON Lines; - is the standard input), or given
+    on the command line. It is meant for curves whose rows are not available, such as published
+    ones. A note reports points that no ranking can have.
 
     \b
     Examples:
@@ -93,7 +93,7 @@ def command(
 
 
 def _parse_numbers(option: str, text: str) -> list[float]:
-    """The numbers that a text lists."""
+    """Parse comma-separated numbers."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:

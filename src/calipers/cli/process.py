@@ -1,4 +1,4 @@
-"""The command as a process: its streams, how its errors are told, and its exit codes."""
+"""Process of the command: streams, error messages and exit codes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEBUG = "--debug"
 
 
 def run(command: Callable[[], Any]) -> NoReturn:
-    """Run a command as this process, and end it with the code that belongs to how it went."""
+    """Run a command as this process, and exit with the code of its outcome."""
     _take_streams()
     sys.meta_path.insert(0, _PandasBlocker())
     plugins.BEFORE.append(allow_pandas)
@@ -59,7 +59,7 @@ def run(command: Callable[[], Any]) -> NoReturn:
 
 
 def _is_own_process() -> bool:
-    """Whether nothing comes after the command, as where another program calls it."""
+    """Return whether the process ends after the command, rather than returning to a caller."""
     import calipers
 
     program = getattr(sys.modules["__main__"], "__file__", None)
@@ -72,29 +72,32 @@ def _is_own_process() -> bool:
 
 
 class _PandasBlocker:
-    """In the process of the command there is no pandas: Arrow imports it, half a second, with the
-    first array that it makes, and the command has no use for data frames."""
+    """Import hook that blocks pandas in the process of the command.
+
+    Arrow imports pandas, which takes half a second, with the first array that it creates, and the
+    command does not use data frames.
+    """
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """As importlib asks."""
+        """Raise an error for pandas, as called by importlib."""
         if name == "pandas":
             raise ModuleNotFoundError("the command works without pandas", name=name)
 
 
 def allow_pandas() -> None:
-    """For what cannot do without."""
+    """Allow the import of pandas, for code that needs it."""
     sys.meta_path[:] = [of for of in sys.meta_path if not isinstance(of, _PandasBlocker)]
 
 
 def write_stderr(text: str) -> None:
-    """A line for people, on stderr; nobody may be there to read it."""
+    """Write a line to stderr, ignoring errors."""
     with suppress(OSError):
         click.echo(text, err=True)
 
 
 def _report_error(error: BaseException) -> int:
-    """Tell what went wrong, and give its exit code."""
+    """Report an error, and return its exit code."""
     if isinstance(error, click.ClickException):
         with suppress(OSError):
             error.show()
@@ -125,7 +128,7 @@ def _report_error(error: BaseException) -> int:
 
 
 def _code_of_user(error: BaseException) -> int | None:
-    """The exit code of an error that is the user's to mend; None for ours."""
+    """Return the exit code of an error that the user can correct; None for internal errors."""
     from calipers.data.errors import InputError
     from calipers.measures import UnknownMeasureError
     from calipers.plugins import PluginError
@@ -136,7 +139,7 @@ def _code_of_user(error: BaseException) -> int | None:
 
 
 def _internal_error_line(error: BaseException) -> str:
-    """One line about a fault of ours: what it is, and where to report it."""
+    """Return one line on an internal error: the error, and where to report it."""
     said = " ".join(str(error).split())
     what = f"{type(error).__name__}: {said[:300]}" if said else type(error).__name__
     more = "the traceback above" if DEBUG in sys.argv[1:] else f"what {DEBUG} adds to this"
@@ -144,7 +147,7 @@ def _internal_error_line(error: BaseException) -> str:
 
 
 def _issue_tracker() -> str:
-    """Where faults are reported, as the installed package says."""
+    """Return where errors are reported, according to the metadata of the package."""
     from importlib.metadata import PackageNotFoundError, metadata
 
     with suppress(PackageNotFoundError):
@@ -159,7 +162,7 @@ def _issue_tracker() -> str:
 
 
 def _take_streams() -> None:
-    """Standard streams that can be written to whoever has closed them."""
+    """Replace the standard streams by writable ones, even if they were closed."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -171,7 +174,7 @@ def _take_streams() -> None:
 
 
 def _open_stream(stream: TextIO | None, descriptor: int, name: str) -> TextIO:
-    """The stream of a descriptor; what somebody else has put in its place stays."""
+    """Return a stream for a descriptor; a stream that was substituted by others is kept."""
     if stream is None:
         return io.TextIOWrapper(
             io.BufferedWriter(_StandardStream(descriptor, name)), encoding="utf-8"
@@ -199,9 +202,11 @@ def _leads_to(stream: TextIO, descriptor: int) -> bool:
 
 
 class _StandardStream(io.FileIO):
-    """A standard stream. Once its reader has left, what is written to it goes nowhere, so that the
-    exit code is that of the result, whoever reads of it how much. The line of progress
-    goes before anything is written."""
+    """Standard stream that ignores a reader that has closed the pipe.
+
+    Later output is discarded, so that the exit code is that of the result, however much of it is
+    read. The progress line is cleared before anything is written.
+    """
 
     watched: ProgressLine | None = None
 
@@ -210,7 +215,7 @@ class _StandardStream(io.FileIO):
         self._shown = shown
 
     def write(self, data: Any) -> int:
-        """How many bytes were taken."""
+        """Write data, and return the number of bytes."""
         if self.watched is not None:
             self.watched.clear()
         try:
@@ -225,7 +230,7 @@ class _StandardStream(io.FileIO):
 
 
 def _drop(descriptor: int) -> None:
-    """Let a descriptor lead nowhere."""
+    """Redirect a descriptor to the null device."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)

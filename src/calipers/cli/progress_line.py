@@ -1,4 +1,4 @@
-"""What a terminal shows of work that takes more than a moment."""
+"""Progress line of the terminal, for work that takes more than a moment."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ _CLEAR = b"\r\x1b[K"
 
 
 class ProgressLine(threading.Thread):
-    """Writes how far the work is to the terminal behind a descriptor, on one line, which goes
-    before anything else is written."""
+    """Thread that writes the progress to the terminal, on one line.
+
+    The line is cleared before anything else is written.
+    """
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(name="calipers-progress", daemon=True)
@@ -27,7 +29,7 @@ class ProgressLine(threading.Thread):
         self._shown = False
 
     def run(self) -> None:
-        """Until it is told to stop."""
+        """Write the progress until the thread is stopped."""
         wait = _PATIENCE
         while not self._over.wait(wait):
             told, wait = progress.progress_text(), _EVERY
@@ -38,14 +40,14 @@ class ProgressLine(threading.Thread):
                     self._shown = True
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Clear the line."""
         with self._lock:
             if self._shown:
                 self._write(_CLEAR)
                 self._shown = False
 
     def stop(self) -> None:
-        """Take the line away for good."""
+        """Stop the thread, and clear the line."""
         self._over.set()
         self.clear()
 
@@ -55,8 +57,10 @@ class ProgressLine(threading.Thread):
 
 
 def start_progress_line() -> ProgressLine | None:
-    """One for the terminal behind standard error, at work; None where there is none that knows how
-    to clear a line."""
+    """Start a progress line on the terminal behind stderr.
+
+    Returns None if there is no terminal that can clear a line.
+    """
     if os.name != "posix" or os.environ.get("TERM", "dumb") == "dumb" or not os.isatty(2):
         return None
     made = ProgressLine(2)

@@ -1,4 +1,4 @@
-"""Requirements on the command line, and where their outcome is written."""
+"""Requirements on the command line, and output of their results."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ gate_options = combine_options(
 
 @dataclass(frozen=True)
 class RequirementOptions:
-    """What is required, and where its outcome goes."""
+    """Requirements, and the files for their results."""
 
     rules: tuple[str, ...]
     junit: str | None
@@ -55,7 +55,7 @@ class RequirementOptions:
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> RequirementOptions:
-        """Take it out of a command's options; rules are read before any data are."""
+        """Pop these options from the options of a command, and parse the requirements."""
         rules, junit = options.pop("requirements"), options.pop("junit")
         summary = None
         if options.pop("github_summary"):
@@ -80,7 +80,7 @@ class RequirementOptions:
         return cls(rules, junit, summary, options.get("baseline"))
 
     def rulings(self, evaluation: Evaluation) -> tuple[RequirementResult, ...]:
-        """What comes of the rules."""
+        """Return the results of the requirements."""
         if not self.rules:
             return ()
         from calipers.data.errors import InputError
@@ -94,7 +94,7 @@ class RequirementOptions:
             raise click.UsageError(f"--require {error}") from None
 
     def close(self, evaluation: Evaluation, rulings: Sequence[RequirementResult]) -> None:
-        """Tell what came of them, and exit with 1 where one is not met."""
+        """Write the results, and exit with 1 if a requirement is not met."""
         if self.junit is not None:
             write_output(junit(evaluation.task, rulings), self.junit)
         if self.summary is not None:
@@ -112,14 +112,14 @@ class RequirementOptions:
 
 
 def _escape_command(text: str, more: str = "") -> str:
-    """Text of a command to GitHub."""
+    """Escape the text of a workflow command of GitHub."""
     for sign in "%\r\n" + more:
         text = text.replace(sign, f"%{ord(sign):02X}")
     return text
 
 
 def junit(name: str, rulings: Sequence[RequirementResult]) -> str:
-    """The outcome as the XML of JUnit, a test case for each rule and system."""
+    """Return the results as JUnit XML, with a test case for each rule and system."""
     failures = sum(not ruling.passed for ruling in rulings)
     counts = {"tests": str(len(rulings)), "failures": str(failures), "errors": "0"}
     suites = ET.Element("testsuites", counts)
@@ -137,14 +137,14 @@ def junit(name: str, rulings: Sequence[RequirementResult]) -> str:
 
 
 def _printable_text(text: str) -> str:
-    """Text without the signs that XML cannot hold."""
+    """Replace characters that XML does not support."""
     return "".join(
         c if c in "\t\n" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text
     )
 
 
 def markdown(rulings: Sequence[RequirementResult]) -> str:
-    """The outcome as a table."""
+    """Return the results as a Markdown table."""
     from calipers.report.writers.markdown import escape
 
     if not rulings:

@@ -1,4 +1,4 @@
-"""What ``calipers retrieval`` does beyond its declaration: it reads runs, not rows of a table."""
+"""Features of ``calipers retrieval`` beyond the declaration of the task: it reads runs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class RetrievalCommand(TaskCommand):
-    """The command of runs."""
+    """Command ``calipers retrieval``."""
 
     shown = ("per_topic_dir",)
 
     def more_options(self) -> Option:
-        """A file for each run."""
+        """Return the option for one file per run."""
         return text_option(
             "--per-topic-dir",
             "DIR",
@@ -33,7 +33,7 @@ class RetrievalCommand(TaskCommand):
         )
 
     def check(self, options: dict[str, Any], output: OutputOptions) -> None:
-        """That options go together."""
+        """Check the combination of options."""
         if output.kind == "trec" and len(options["runs"]) > 1:
             raise click.UsageError(
                 "the lines of trec_eval have no place for a system; give one run, or "
@@ -59,7 +59,7 @@ class RetrievalCommand(TaskCommand):
             )
 
     def evaluation(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
-        """Of the runs."""
+        """Evaluate the runs."""
         from calipers.evaluate.retrieval import retrieval
 
         if options["max_unretrieved"] is None:

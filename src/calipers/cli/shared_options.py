@@ -1,4 +1,4 @@
-"""Options that the evaluating sub-commands share, and what they do with a result."""
+"""Options that evaluating commands share, and the output of results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ measure_options = combine_options(
 
 
 def output_options(command: Command, data: Sequence[str] = DATA) -> Command:
-    """Options of what becomes of the result."""
+    """Add the options of the output of a result."""
     keep = click.option(
         "--keep-predictions",
         is_flag=True,
@@ -45,9 +45,10 @@ def output_options(command: Command, data: Sequence[str] = DATA) -> Command:
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """What a user wants done with the result; ``units`` for the value on every unit instead.
+    """Options of the output of a result.
 
-    ``then`` takes the result over, where another command asked for the evaluation.
+    With ``units``, the value of every unit is written instead. ``then`` receives the evaluation if
+    another command requested it.
     """
 
     kind: str
@@ -61,7 +62,7 @@ class OutputOptions:
 
     @classmethod
     def take(cls, options: dict[str, Any], *, units: bool = False) -> OutputOptions:
-        """Take the output options out of a command's, checked before any data are read."""
+        """Pop the output options from the options of a command, and check them."""
         what = "the values per topic" if units else "this result"
         kind, path = format_and_file(options, UNIT_DATA if units else DATA, what)
         layout = pop_layout(options, kind, units=units)
@@ -72,8 +73,10 @@ class OutputOptions:
         return cls(kind, path, ReportOptions.take(options), gate, units, layout, keep, then)
 
     def finish(self, evaluation: Evaluation, **look: Any) -> None:
-        """Write the result, and exit with 1 when a requirement is not met; ``look`` is for the
-        report and other pages."""
+        """Write the result, and exit with 1 if a requirement is not met.
+
+        ``look`` applies to reports and other pages.
+        """
         if self.then is not None:
             self.then(evaluation)
             return

@@ -1,4 +1,4 @@
-"""``calipers show``."""
+"""Command ``calipers show``."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ _PAGES = (".html", ".htm")
 @click.argument("file", type=InputFile())
 @format_options
 def command(file: str, **options: Any) -> None:
-    """Display a result that was saved with -o FILE.json or --report (an evaluation, a comparison or
-    plans) as a table or in any other format. With --open alone, a saved page opens in the browser
-    as it is.
+    """Display a saved result (JSON or HTML report) in any output format.
+
+    The result is an evaluation, a comparison or plans, saved with -o FILE.json or --report. With
+    --open alone, a saved page opens in the browser as it is.
 
     \b
     Examples:
@@ -81,7 +82,7 @@ def command(file: str, **options: Any) -> None:
 
 
 def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[Plan, ...]:
-    """What a file holds that was written as JSON, or a page that holds one."""
+    """Read the result in a JSON file or in an HTML report."""
     from calipers.data.errors import FileError, InputError
     from calipers.results import Comparison, Evaluation, Plan, from_json
     from calipers.results.learning import LearningResult
@@ -110,7 +111,7 @@ _RESULT = re.compile(rb'<script type="application/gzip" data-name="result\.json"
 
 
 def _embedded_result(file: str) -> bytes | None:
-    """The result that a page holds, packed; None where it holds none, or is none."""
+    """Return the compressed result that a page contains, or None."""
     try:
         found = _RESULT.search(Path(file).read_bytes())
     except OSError:  # which is told where it is read
@@ -119,8 +120,10 @@ def _embedded_result(file: str) -> bytes | None:
 
 
 def _known_definitions(evaluation: Evaluation) -> tuple[Definition, ...]:
-    """What the catalogue says of the measures, which a file leaves out: such as which way is
-    better."""
+    """Return the catalogue's definitions of the measures, which a file does not contain.
+
+    They state, for example, which direction is better.
+    """
     from calipers.evaluation.shared import glossary
     from calipers.measures import TASKS, UnknownMeasureError, parse
     from calipers.measures.precision_recall import TASK, measures_of_points

@@ -56,7 +56,7 @@ _master_option = text_option(
 
 
 def engine_options(task: Task) -> Option:
-    """How the engine of a task is chosen, and what goes with it."""
+    """Return the options of the engines of a task."""
     how = engine_argument(task)
     if how is None:
         return combine_options()
@@ -68,15 +68,14 @@ def engine_options(task: Task) -> Option:
 
 @dataclass(frozen=True)
 class StateOptions:
-    """What becomes of the sums over the rows: the file that keeps them, and the files of others
-    that are added."""
+    """Options of evaluation states: the file to save it, and files to merge."""
 
     path: str | None
     others: tuple[str, ...]
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> StateOptions:
-        """Take them out of a command's options, of which they are the reason to stream."""
+        """Pop these options from the options of a command; they imply the stream engine."""
         made = cls(options.pop("save_state"), options.pop("merge"))
         given = (("--save-state", made.path), ("--merge", made.others))
         for option in (name for name, value in given if value):
@@ -91,7 +90,7 @@ class StateOptions:
         return made
 
     def of(self, verb: Callable[..., Evaluation], *given: Any, **options: Any) -> Evaluation:
-        """The evaluation by a verb, with the rows of others, and written to its file."""
+        """Evaluate the rows, merge the other states, and save the state."""
         from calipers.evaluate.merge_states import merge_states, save_state
 
         if not self.others:
@@ -110,8 +109,10 @@ class StateOptions:
 def is_distributed(
     task: Task, table: str, columns: Columns | None, options: dict[str, Any]
 ) -> bool:
-    """Whether the rows are not read into memory; where they are, what is said of engines alone is
-    taken out of the options."""
+    """Return whether the rows are not read into memory.
+
+    If they are, options that only apply to engines are popped.
+    """
     engine, master = options["engine"], options["master"]
     if master is not None and engine not in _ELSEWHERE:
         raise click.UsageError("--master goes with --engine spark and --engine dask")
@@ -139,7 +140,7 @@ def _is_streamed(task: Task, table: str, columns: Columns | None, options: dict[
 
 
 def connect(options: dict[str, Any]) -> None:
-    """Have the engine there that reads files from now on; --master is taken out of the options."""
+    """Connect to the engine that reads files; --master is popped from the options."""
     from calipers.engines import dask
     from calipers.engines.spark import get_session
 
@@ -152,8 +153,7 @@ def connect(options: dict[str, Any]) -> None:
 
 
 def _existing_columns(table: str, specs: Sequence[str]) -> list[str]:
-    """The columns of a file that are meant; what is none of its columns is told where it is
-    read."""
+    """Return the columns of a file that are meant; missing ones are reported when it is read."""
     from calipers.data.streams import Stream
 
     if not os.path.isfile(table):  # noqa: PTH113
@@ -167,7 +167,7 @@ def _existing_columns(table: str, specs: Sequence[str]) -> list[str]:
 
 
 def table_engine(table: str, options: dict[str, Any]) -> Engine:
-    """The engine that has the rows of a table; what the options say of it is taken out of them."""
+    """Return the engine of a table; its options are popped."""
     from calipers.engines import dask, spark
     from calipers.engines.spark import get_session
     from calipers.evaluation.stream_columns import get_engine

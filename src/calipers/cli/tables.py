@@ -1,4 +1,4 @@
-"""Tables that a command reads: files, pipes, and - for the standard input, each of them once."""
+"""Tables that a command reads: files, pipes, and - for the standard input, each read once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEY = "calipers.tables"
 
 
 class InputTable(NamedTuple):
-    """A table, what it was read from, and that for the provenance."""
+    """Table, with its source and its origin for the provenance."""
 
     rows: pa.Table
     source: ByteSource
@@ -30,7 +30,7 @@ class InputTable(NamedTuple):
 
     @property
     def is_csv(self) -> bool:
-        """Whether it is text between commas or tabs, in which an empty field may mean nothing."""
+        """Whether the table is comma- or tab-separated text, where empty fields may be missing."""
         from calipers.data.tables import file_extension
 
         kind, _ = file_extension(self.source.name)
@@ -42,8 +42,11 @@ class InputTable(NamedTuple):
 def read_input_table(
     path: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None
 ) -> InputTable:
-    """The table at a path, or, where it can be read again, the columns that ``choose`` picks by the
-    names of all. What was read is kept while the command runs."""
+    """Read the table at a path, once for each run of the command.
+
+    If the file can be read again, only the columns are read that ``choose`` selects from the names
+    of all.
+    """
     from calipers.data.byte_sources import ByteSource
     from calipers.data.tables import read_table
     from calipers.data.trec import InputOrigin
@@ -61,6 +64,6 @@ def read_input_table(
 
 
 def get_origin(path: str) -> InputOrigin:
-    """Where the table at a path came from, whatever columns of it were read."""
+    """Return the origin of the table at a path, whichever of its columns were read."""
     known: dict[str, InputTable] = click.get_current_context().meta.get(_KEY, {})
     return (known.get(path) or read_input_table(path)).origin

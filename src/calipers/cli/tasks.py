@@ -1,4 +1,4 @@
-"""Commands made of tasks: their columns, their arguments, and the options that tasks share."""
+"""Commands of tasks: their columns, their arguments, and shared options."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _FIRST, _LAST = (
 
 @functools.cache
 def make_task_command(task: Task) -> TaskCommand:
-    """The command of a task."""
+    """Create the command of a task."""
     made: type[TaskCommand] = _load_object(task.command) if task.command else TaskCommand
     return made(task)
 
@@ -55,8 +55,10 @@ def _load_object(place: str) -> Any:
 
 
 class TaskCommand(Command):
-    """The command of a task. Where a task does more than is declared, a class of its own adds its
-    options and what they do."""
+    """Command of a task.
+
+    If a task needs more than its declaration, a subclass adds options and their implementation.
+    """
 
     #: Options of a class of its own that say what is shown, not what is measured.
     shown: ClassVar[tuple[str, ...]] = ()
@@ -76,7 +78,7 @@ class TaskCommand(Command):
     # --- What it takes -------------------------------------------------------------------------
 
     def more_options(self) -> Option:
-        """Options of its own."""
+        """Return the additional options of the task."""
         return combine_options()
 
     def _options(self) -> Option:
@@ -104,7 +106,7 @@ class TaskCommand(Command):
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line; of an option that other tasks have, say why this one has none."""
+        """Parse the command line, and explain why an option of other tasks does not exist."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -119,7 +121,7 @@ class TaskCommand(Command):
 
     @property
     def _formats(self) -> tuple[str, ...]:
-        """In which formats it writes; those of values per unit of groups and topics as well."""
+        """Data formats of the task; values per unit of groups and topics have more."""
         task = self.task
         more = UNIT_DATA if task.per_unit and not task.per_unit_asked else ()
         return tuple(dict.fromkeys((*DATA, *more)))
@@ -127,9 +129,11 @@ class TaskCommand(Command):
     def asked_by(
         self, without: Collection[str] = ()
     ) -> tuple[list[click.Parameter], Callable[..., Any]]:
-        """How ``plan`` and ``compare`` have it evaluate: its parameters but for those of what is
-        shown and those named in ``without``, and what to call with their values and ``then=``,
-        which is given the evaluation."""
+        """Return parameters and a function to evaluate the task for ``plan`` and ``compare``.
+
+        The parameters exclude those of the output and those named in ``without``. The function
+        takes their values, and ``then``, which is called with the evaluation.
+        """
         task = self.task
         of_output = {str(p.name) for p in added_parameters(output_options)}
         of_output |= {"slices", "save_state", "merge", "no_compare", *self.shown, *without}
@@ -167,7 +171,7 @@ class TaskCommand(Command):
         self.finish(evaluation, output, below=below, **look)
 
     def check(self, options: dict[str, Any], output: OutputOptions) -> None:
-        """That options go together, before any data are read."""
+        """Check the combination of options before any data are read."""
         systems = [*options.get("tables", ())]
         systems += [spec for column in self.task.per_system for spec in options[column.role]]
         if output.kind == "trec" and len(systems) > 1:
@@ -177,7 +181,7 @@ class TaskCommand(Command):
             )
 
     def evaluation(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
-        """The evaluation, by the verb of the task."""
+        """Evaluate the data with the evaluation function of the task."""
         task, table = self.task, options.pop("table")
         columns = Columns.take(task, options)
         states = StateOptions.take(options) if "states" in task.options else None
@@ -185,7 +189,7 @@ class TaskCommand(Command):
         return self.of_rows(table, columns, states, options, output)
 
     def parse(self, options: dict[str, Any]) -> None:
-        """Have the texts of options stand for what the verb takes."""
+        """Convert the texts of options to arguments of the evaluation function."""
         for argument in (*self.task.arguments, *OPTIONS.values()):
             given = options.get(argument.name)
             if given is None or argument.parse is None:
@@ -206,9 +210,11 @@ class TaskCommand(Command):
         whole: Mapping[str, Any] = MappingProxyType({}),
         beside: Callable[[pa.Table], dict[str, Any]] | None = None,
     ) -> Evaluation:
-        """The evaluation of the rows of a table, in memory or where an engine has them. ``whole``
-        are options besides that take all rows in memory, ``beside`` what the verb is told of these
-        besides."""
+        """Evaluate the rows of a table, in memory or on an engine.
+
+        ``whole`` are options that need all rows in memory, and ``beside`` returns additional
+        arguments from these rows.
+        """
         task = self.task
         if "curves" in task.options:
             options["curves"] = output.page.wanted
@@ -245,7 +251,7 @@ class TaskCommand(Command):
     def _check_separator(
         columns: Columns, names: Sequence[str], options: Mapping[str, Any]
     ) -> None:
-        """That a separator is told where columns are text."""
+        """Check that a separator is given only if columns are text."""
         if options.get("separator") is not None and not columns.of_text(names):
             raise click.UsageError("--separator is about columns of text, and none is named")
 
@@ -266,8 +272,10 @@ class TaskCommand(Command):
         path: str,
         choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> pa.Table:
-        """The table in a file, or those of its columns that ``choose`` picks; where columns of a
-        CSV file hold text that lists labels, an empty field is no label."""
+        """Read the table in a file, or the columns that ``choose`` selects.
+
+        In label columns of a CSV file, an empty field is a row without labels.
+        """
         table = read_input_table(path, choose)
         if separator is None or not table.is_csv:
             return table.rows
@@ -281,7 +289,7 @@ class TaskCommand(Command):
 
 
 def _column_names(columns: Columns, names: Sequence[str]) -> Sequence[str]:
-    """The columns of a table that a command line names."""
+    """Return the columns of a table that a command line names."""
     from calipers.data.columns import columns_read
     from calipers.data.errors import InputError
 
@@ -298,5 +306,5 @@ def _name(option: str) -> str:
 def evaluation_options(
     name: str, without: Collection[str] = ()
 ) -> tuple[list[click.Parameter], Callable[..., Any]]:
-    """How ``plan`` and ``compare`` have the task ``name`` evaluate."""
+    """Return how ``plan`` and ``compare`` evaluate the task ``name``."""
     return make_task_command(TASKS[name]).asked_by(without)

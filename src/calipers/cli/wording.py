@@ -1,4 +1,4 @@
-"""What the library says of its arguments, in the words of the command line."""
+"""Error messages about arguments, in terms of command-line options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VALUE = r"""(?:'[^']*'|"[^"]*"|\d[\w.]*|True|False|None)"""
 
 @contextmanager
 def options_in_errors() -> Iterator[None]:
-    """Errors of what a verb was given name the options of the command that is running."""
+    """Name the options of the running command in errors about arguments."""
     from calipers.data.errors import InputError
 
     try:
@@ -25,7 +25,7 @@ def options_in_errors() -> Iterator[None]:
 
 
 def _options() -> dict[str, str]:
-    """The options of the command that is running, by the names of their parameters."""
+    """Return the options of the running command, by the names of their parameters."""
     ctx = click.get_current_context(silent=True)
     options = [] if ctx is None else [p for p in ctx.command.params if isinstance(p, click.Option)]
     own = {str(p.name): next((o for o in p.opts if o.startswith("--")), p.opts[0]) for p in options}
@@ -34,7 +34,7 @@ def _options() -> dict[str, str]:
 
 
 def name_options(message: str, options: Mapping[str, str]) -> str:
-    """A message about arguments in which those are called by their options.
+    """Replace the names of arguments in a message by the options of the command.
 
     >>> name_options("part= says who is trained on: no folds= besides", {"folds": "--folds"})
     'part= says who is trained on: no --folds besides'

@@ -1,7 +1,6 @@
-"""How far probabilities can be taken at their word: the curve with its bands, the bins beside it,
-and below them how often each probability is predicted.
+"""Reliability diagrams: calibration curves with bands, bins, and histograms of probabilities.
 
-The regression and its bands are those of CORP reliability diagrams.
+The isotonic regression and its bands are those of CORP reliability diagrams.
 """
 
 from __future__ import annotations
@@ -39,12 +38,17 @@ _BINS, _BARS = 10, 20
 
 
 def calibration_curve(scored: ScoreData) -> Curve:
-    """The share of positives against the probability by isotonic regression (CORP; Dimitriadis,
-    Gneiting and Jordan 2021).
+    """Compute the calibration curve by isotonic regression (CORP).
 
-    Every block of the regression is level from its first probability to its last; blocks are joined
-    by straight lines. The bands are around the diagonal: where the curve of a calibrated system
-    would lie, at each probability and as a whole.
+    It is the proportion of positives against the probability. Every block of the regression is
+    constant from its first probability to its last; blocks are joined by straight lines. The bands
+    are around the diagonal: they cover the curve of a calibrated system, pointwise and
+    simultaneously.
+
+    References
+    ----------
+    T. Dimitriadis, T. Gneiting, A. Jordan (2021). Stable reliability diagrams for probabilistic
+    classifiers. Proceedings of the National Academy of Sciences 118.
     """
     levels, first = scored.levels, scored.levels.isotonic
     blocks = levels.merge_levels(first)
@@ -65,8 +69,10 @@ def calibration_curve(scored: ScoreData) -> Curve:
 def binned_calibration_curve(
     scored: ScoreData, bins: int = _BINS, binning: str = "equal-mass"
 ) -> Curve:
-    """The share of positives against the mean probability in bins, with Wilson's intervals; empty
-    bins are left out."""
+    """Compute the proportion of positives in bins of the probability, with Wilson intervals.
+
+    ``x`` are the mean probabilities of the bins. Empty bins are omitted.
+    """
     levels = scored.levels
     equal_width = binning == "equal-width"
     first = levels.equal_width(bins) if equal_width else levels.equal_mass(bins)
@@ -90,8 +96,10 @@ def binned_calibration_curve(
 
 
 def probability_histogram(scored: ScoreData) -> Curve:
-    """How the probabilities are spread: the share of rows in bars of equal width; ``x`` are the
-    borders."""
+    """Compute the histogram of the probabilities: the proportion of rows in bars of equal width.
+
+    ``x`` are the borders of the bars.
+    """
     levels = scored.levels
     place = np.minimum((levels.probability * _BARS).astype(np.int64), _BARS - 1)
     share = np.bincount(place, levels.total, _BARS) / levels.weight
@@ -109,7 +117,7 @@ def probability_histogram(scored: ScoreData) -> Curve:
 
 
 def _probability_curve(scored: ScoreData, kind: str, **parts: Any) -> Curve:
-    """A curve over the probabilities that the threshold in use has no place on."""
+    """Return a curve over probabilities, on which the threshold in use is not marked."""
     shared = {
         "threshold_in_use": float("nan"),
         "chance": ((0.0, 0.0), (1.0, 1.0)),
@@ -141,7 +149,7 @@ def _consistency_bands(scored: ScoreData, levels: ProbabilityLevels) -> dict[str
 
 
 def _row_size(table: ScoreTable) -> float:
-    """The weight of an effective row, Σw²/Σw."""
+    """Return the weight of an effective row, Σw²/Σw."""
     squares = table.positive_squares.sum() + table.negative_squares.sum()
     return float(squares / (table.total_positive + table.total_negative))
 
@@ -149,11 +157,11 @@ def _row_size(table: ScoreTable) -> float:
 def calibrated_fits(
     levels: ProbabilityLevels, row_size: float, grid: FloatArray, settings: Settings
 ) -> FloatArray:
-    """Isotonic fits over a grid, shape (B, G), had all probabilities been right.
+    """Return isotonic fits to resampled rows of a calibrated system on a grid, shape (B, G).
 
-    Rows are drawn with replacement, and outcomes by their own probabilities: at a level p with n
-    rows, Poisson(np) positives and Poisson(n(1 − p)) negatives. ``row_size`` is the weight of an
-    effective row.
+    Rows are resampled with replacement, and outcomes are drawn with their own probabilities: at a
+    level p with n rows, Poisson(np) positives and Poisson(n(1 − p)) negatives. ``row_size`` is the
+    weight of an effective row.
     """
     from calipers import _core
 
@@ -178,10 +186,10 @@ def calibrated_fits(
 
 
 class _CalibrationChart(CurveChart):
-    """One figure of all systems, of three kinds of curves."""
+    """Reliability diagram of all systems, with three kinds of curves."""
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
-        """Its figure of an evaluation; none where there is no curve."""
+        """Yield the figure of an evaluation, if it has calibration curves."""
         drawn = (c for c in select_kinds(evaluation.curves, {CURVE, BINS, SPREAD}) if len(c.x))
         curves = group_by(drawn, lambda c: c.kind)
         if CURVE in curves:
@@ -202,7 +210,7 @@ def _figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Fi
 
 
 def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spec:
-    """Shares of positives over probabilities, and below them how often each is predicted."""
+    """Return the chart of calibration curves, over a histogram of the probabilities."""
     shown = [s for s in systems if s in {c.system for c in curves[CURVE]}]
     names = unique_labels(shown, vega.LABEL)
     upper = curve_chart(curves[CURVE], shown)
@@ -219,7 +227,7 @@ def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spe
 
 
 def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:
-    """A dot a bin, and a whisker where it has an interval."""
+    """Return the layers of bins: dots, and whiskers for their intervals."""
     data = [
         {
             "x": json_number(x, 4),
@@ -243,14 +251,14 @@ def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list
 
 
 def _limits(curve: Curve) -> list[tuple[float, float]]:
-    """The interval of each bin; NaN where there are none."""
+    """Return the interval of each bin; NaN if there are none."""
     if not len(curve.low):
         return [(math.nan, math.nan)] * len(curve)
     return list(zip(curve.low.tolist(), curve.high.tolist(), strict=True))
 
 
 def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
-    """What has to be known to read the chart."""
+    """Return the caption."""
     first = curves[CURVE][0]
     parts = ["Line: isotonic regression (CORP). Dashed: calibrated."]
     if any(len(c.low) for c in curves[CURVE]):
@@ -272,7 +280,7 @@ def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
 
 
 def _label(curves: Mapping[str, Sequence[Curve]]) -> str:
-    """What the chart shows, in a sentence."""
+    """Return a description of the chart in one sentence."""
     who = " and ".join(dict.fromkeys(shorten_name(c.system) for c in curves[CURVE] if c.system))
     first = curves[CURVE][0]
     of = f", for {who}" if who else ""
@@ -280,7 +288,7 @@ def _label(curves: Mapping[str, Sequence[Curve]]) -> str:
 
 
 def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
-    """The bins with their intervals."""
+    """Return the table of bins with their intervals."""
     binned = curves.get(BINS, ())
     rows = tuple(
         (shorten_name(c.system), f"{c.x[i]:.4f}", f"{c.y[i]:.4f}", *_format_limits(c, i),
@@ -293,7 +301,7 @@ def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
 
 
 def _format_limits(curve: Curve, place: int) -> tuple[str, str]:
-    """The interval of a bin, as cells."""
+    """Format the interval of a bin as two cells."""
     low, high = _limits(curve)[place]
     return ("", "") if math.isnan(low) else (f"{low:.4f}", f"{high:.4f}")
 

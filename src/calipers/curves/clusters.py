@@ -1,5 +1,4 @@
-"""What clusters look like: silhouettes, sizes, classes against clusters, points in a plane, and
-measures by the number of clusters."""
+"""Charts of clusterings: silhouettes, sizes, classes, projections, and numbers of clusters."""
 
 from __future__ import annotations
 
@@ -41,8 +40,7 @@ SILHOUETTES, PROJECTION = "silhouettes", "projection"
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Some points on the two axes along which these vary most, and the share of their variance
-    along each."""
+    """Sampled points on their first two principal components, with the proportions of variance."""
 
     rows: IntArray
     at: FloatArray
@@ -51,8 +49,10 @@ class Projection:
 
     @classmethod
     def of(cls, points: FloatArray, seed: int, *, directions: bool) -> Projection:
-        """A sample of the points, which hangs on the seed alone; of ``directions`` their unit
-        vectors."""
+        """Project a sample of the points, which depends on the seed alone.
+
+        With ``directions`` the unit vectors of the points are projected.
+        """
         n = len(points)
         random = np.random.Generator(np.random.Philox(seed))
         rows = np.sort(random.permutation(n)[:MOST_POINTS])
@@ -71,7 +71,7 @@ class Projection:
 
 
 def _drawn_clusters(system: Clustering) -> tuple[list[int], int]:
-    """The clusters that are drawn, and how many there are if that is not all."""
+    """Return the largest clusters, and the number of all if some are omitted, otherwise 0."""
     sizes = np.bincount(system.cluster, minlength=len(system.names))
     most = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
     left_out = len(most) > MOST_CLUSTERS
@@ -79,8 +79,11 @@ def _drawn_clusters(system: Clustering) -> tuple[list[int], int]:
 
 
 def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
-    """Those of the points of each cluster by size, the largest first; of many points the means of
-    as many side by side. ``x`` numbers the points through all clusters."""
+    """Compute the silhouettes of each cluster in descending order.
+
+    Many points are represented by means of groups of equal size. ``x`` numbers the points over all
+    clusters.
+    """
     of = system.sample_for(measure)
     values = of.values
     if not np.isfinite(values).all():
@@ -111,8 +114,10 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
 
 
 def projections(system: Clustering, projected: Projection) -> list[Curve]:
-    """The points of each cluster; those of clusters that are not drawn are a series without
-    name."""
+    """Return the projected points of each cluster.
+
+    Points of clusters that are not drawn form a series without a name.
+    """
     drawn, classes = _drawn_clusters(system)
     cluster = system.cluster[projected.rows]
     labels = [
@@ -145,10 +150,10 @@ _HEIGHT = 380
 
 
 class _ClusterChart(CurveChart):
-    """The curves of each system in a figure of its own, which ``draw_system`` makes."""
+    """Chart of the curves of each system, in a separate figure."""
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
-        """Its figures of an evaluation, one a system."""
+        """Yield the figures of an evaluation, one for each system."""
         if self.name not in curve_kinds(evaluation.curves):
             return
         make = _silhouettes if self.name == SILHOUETTES else _projection
@@ -163,13 +168,13 @@ def _tables(evaluation: Evaluation) -> list[LabelTable]:
 
 
 def size_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """The sizes of the clusters of each system."""
+    """Yield the figures of cluster sizes, one for each system."""
     for table in _tables(evaluation):
         yield _add_selector(_sizes(table), table.system, evaluation.systems)
 
 
 def meeting_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """The classes against the clusters of each system."""
+    """Yield the figures of classes against clusters, one for each system."""
     for table in _tables(evaluation):
         shape = len(table.counts), len(table.labels)
         if min(shape) > 1 and max(shape) <= confusions.MOST_DRAWN:
@@ -177,7 +182,7 @@ def meeting_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 
 def _add_selector(figure: Figure, system: str, systems: Sequence[str]) -> Figure:
-    """The figure of one system, of which the reader chooses where there are many."""
+    """Return the figure of one system, among which the reader selects if there are several."""
     title = figure.title if len(systems) < 2 else f"{figure.title}: {shorten_name(system)}"
     choice = selector_label(system, len(systems))
     return replace(figure, title=title, choice=choice, chosen_from=figure.title)
@@ -196,7 +201,7 @@ def _left_out(told: int, curve: Curve) -> str:
 
 
 def _mean(curve: Curve) -> tuple[int, float]:
-    """The points of a cluster, and their mean silhouette."""
+    """Return the number of points of a cluster, and their mean silhouette."""
     points = np.diff(curve.x)
     return int(points.sum()), float((curve.y[:-1] * points).sum() / points.sum())
 
@@ -227,7 +232,7 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
 
 
 def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spec:
-    """The points of one cluster below those of the other, with a gap."""
+    """Return the silhouette chart, with the clusters one below the other."""
     total = curves[-1].x[-1]
     gap = 0.015 * total
     lowest = min(0.0, *(float(c.y.min()) for c in curves))
@@ -328,8 +333,10 @@ def _class_composition(table: LabelTable) -> Figure:
 
 
 def diagonal(counts: FloatArray) -> list[int]:
-    """The clusters (columns) in the order of the class that is most frequent in each, and those of
-    one class from the largest on."""
+    """Return the order of clusters (columns) by their most frequent class.
+
+    Clusters with the same class are in descending order of its count.
+    """
     return [int(k) for k in np.lexsort((-counts.max(axis=0), counts.argmax(axis=0)))]
 
 
@@ -413,8 +420,10 @@ def _points(drawn: Sequence[tuple[str, Curve, str]]) -> Spec:
 
 
 def number_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """Each measure against the number of clusters, where clusterings of several numbers of the same
-    points are evaluated."""
+    """Yield the figures of measures against the number of clusters.
+
+    They need clusterings of the same points with several numbers of clusters.
+    """
     tables, estimates = _tables(evaluation), evaluation.estimates
     number = {table.system: int(np.count_nonzero(table.truth)) for table in tables}
     series = lines(number)
@@ -430,8 +439,11 @@ def number_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 
 def lines(number: Mapping[str, int]) -> dict[str, str]:
-    """Which line each clustering is on: all on one, if no two have as many clusters; else those
-    whose names differ in a number at the end only. None if that does not tell them apart."""
+    """Return the line that each clustering is on.
+
+    All are on one line if no two have the same number of clusters; otherwise those whose names
+    differ only in a number at the end share a line. The result is empty if that is still ambiguous.
+    """
     stems = {name: re.sub(r"[\W_]*k?[\W_]*\d+$", "", name) for name in number}
     for series in (dict.fromkeys(number, ""), stems):
         if len({(series[name], k) for name, k in number.items()}) == len(number):

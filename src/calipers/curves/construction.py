@@ -1,4 +1,4 @@
-"""What curves of every kind are put together from."""
+"""Shared constructors of curves of all kinds."""
 
 from __future__ import annotations
 
@@ -13,14 +13,37 @@ if TYPE_CHECKING:
 
 
 def empty_band() -> dict[str, Any]:
-    """The parts of a curve that has no band."""
+    """Return the band attributes of a curve without a band."""
     nothing = np.zeros(0)
     return {"band_x": nothing, "low": nothing, "high": nothing, "method": "none"}
 
 
 def make_curve(system: SystemOutput, kind: str, x_label: str, y_label: str, **parts: Any) -> Curve:
-    """A curve of a system whose points have no thresholds; without a band, unless its ``parts`` are
-    given."""
+    """Return a curve of a system whose points have no thresholds.
+
+    Parameters
+    ----------
+    system : SystemOutput
+        System that the curve belongs to.
+    kind : str
+        Kind of the curve, which is the name of its chart.
+    x_label : str
+        Label of the horizontal axis.
+    y_label : str
+        Label of the vertical axis.
+    **parts
+        Other attributes of :class:`calipers.results.Curve`, including ``x`` and ``y``. Without
+        ``band_x``, ``low`` and ``high`` the curve has no band.
+
+    Returns
+    -------
+    Curve
+        The curve.
+
+    See Also
+    --------
+    calipers.charts.make_score_curve : Return a curve of scores with thresholds.
+    """
     bare = {
         **empty_band(),
         "threshold": np.zeros(0),

@@ -1,4 +1,4 @@
-"""What a threshold is worth: lift, gain, cost and net benefit."""
+"""Decision-analytic curves: lift, cumulative gain, cost and net benefit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from calipers.statistics import FloatArray
 
 
 def lift_curve(scored: ScoreData) -> Curve:
-    """Lift against the share predicted positive; it begins where something is."""
+    """Compute lift against the proportion predicted positive.
+
+    It starts at the first threshold with positive predictions.
+    """
     shares = scored.along(volume, start=1)
     grid = GRID[(GRID > 0) & (shares[0] <= GRID)]
     return make_score_curve(
@@ -37,7 +40,7 @@ def lift_curve(scored: ScoreData) -> Curve:
 
 
 def gain_curve(scored: ScoreData) -> Curve:
-    """Cumulative gain: recall against the share predicted positive."""
+    """Compute cumulative gain: recall against the proportion predicted positive."""
     return make_score_curve(
         scored,
         "gain",
@@ -51,13 +54,20 @@ def gain_curve(scored: ScoreData) -> Curve:
 
 
 def cost_curve(scored: ScoreData) -> Curve:
-    """The lowest expected cost that a threshold reaches, whatever the costs and the prevalence.
+    """Compute the cost curve: the lowest expected cost over thresholds for each probability cost.
 
-    At the probability cost p, the share of the cost that positives would cause if all were wrong,
-    the normalised expected cost of a threshold is FNR · p + FPR · (1 − p): a straight line
-    (Drummond and Holte 2006). The curve is the lower envelope of all these lines. Its corners are
-    where the threshold changes, ``threshold`` being the one from there on. The band is that of the
-    cost of the threshold which is the best on these rows.
+    Notes
+    -----
+    The probability cost p combines costs and prevalence: it is the proportion of the total cost
+    that positives would cause if all rows were misclassified. The normalized expected cost of a
+    threshold is FNR · p + FPR · (1 − p), a straight line. The curve is the lower envelope of these
+    lines. At its vertices the optimal threshold changes; ``threshold`` is the one from there on.
+    The band is that of the cost of the threshold that is optimal on these rows.
+
+    References
+    ----------
+    C. Drummond, R. Holte (2006). Cost curves: an improved method for visualizing classifier
+    performance. Machine Learning 65.
     """
     corners = scored.hull
     fpr, fnr = (scored.along(rate)[corners] for rate in (false_positive_rate, false_negative_rate))
@@ -93,10 +103,15 @@ def cost_curve(scored: ScoreData) -> Curve:
 
 
 def net_benefit_curve(scored: ScoreData) -> Curve:
-    """Net benefit against the threshold probability (a decision curve; Vickers and Elkin 2006).
+    """Compute the decision curve: net benefit against the threshold probability.
 
-    Who acts from a probability p on takes p / (1 − p) true positives for the price of one false
-    positive. It is computed at every hundredth and at every score strictly between 0 and 1.
+    Acting from a probability p on values one false positive at p / (1 − p) true positives. The
+    curve is computed at every hundredth and at every score strictly between 0 and 1.
+
+    References
+    ----------
+    A. Vickers, E. Elkin (2006). Decision curve analysis: a novel method for evaluating prediction
+    models. Medical Decision Making 26.
     """
     scores = scored.table.scores
     inside = scores[(scores > 0) & (scores < 1)]
@@ -135,7 +150,7 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
 
 
 def _act_on_all(scored: ScoreData, bottom: float) -> tuple[tuple[float, float], ...]:
-    """The net benefit of calling everything positive, down to where the drawing ends."""
+    """Return the net benefit of predicting all rows positive, down to the bottom of the drawing."""
     everything = replace(
         scored.matrix, counts=scored.matrix.counts[-1:], squares=scored.matrix.squares[-1:]
     )

@@ -1,10 +1,10 @@
-"""Curves with as many of their points as a drawing needs, and a promise of how far off it may be.
+"""Downsampling of curves to the points that a drawing needs, with a bound on the error.
 
-First goes what lies next to a point that stays. Then a line is simplified as Ramer (1972) and
-Douglas and Peucker (1973) do: between two points that are kept the others are left out where all of
-them lie near the straight line, else the farthest is kept too. Every point of the whole curve is
-then near the drawn one; and every point drawn is near the whole curve, since between two points
-that both have in common the whole curve passes over each place of the straight line.
+First, points next to a point that is kept are removed. Then the line is simplified as by Ramer
+(1972) and Douglas and Peucker (1973): between two points that are kept all others are removed if
+all of them are near the straight line, otherwise the farthest is kept too. Every point of the whole
+curve is then near the drawn one, and every drawn point is near the whole curve, since between two
+common points the whole curve passes over each position of the straight line.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ NEAR = 0.05
 
 
 def downsample_curve(curve: Curve) -> Curve:
-    """The curve, and its bands, with as many of its points as a drawing needs.
+    """Return the curve and its bands with only the points that a drawing needs.
 
-    What is then drawn lies within :data:`TOLERANCE` of the whole curve, and the whole curve as near
-    to what is drawn, in shares of what the axes span; so do both edges of each band. What has no
-    value, or no place in the drawing, is as it was: the ends of each piece stay. Steps become
-    straight lines along them where these take fewer points.
+    The drawn curve is within :data:`TOLERANCE` of the whole curve and vice versa, as a proportion
+    of the ranges of the axes; so are both edges of each band. Points that are undefined or outside
+    of the drawing are unchanged: the ends of each piece are kept. Steps become straight lines along
+    them if these need fewer points.
     """
     own_limits = len(curve.band_x) > 0 and np.array_equal(curve.band_x, curve.x)
     if curve.shape == "bars" or own_limits or len(curve) < 3:
@@ -39,7 +39,7 @@ def downsample_curve(curve: Curve) -> Curve:
 
 
 def _thin_points(curve: Curve) -> Curve:
-    """The curve at fewer places."""
+    """Return the curve with fewer points."""
     from calipers import _core
 
     corners = curve.shape == "step"
@@ -59,7 +59,7 @@ def _thin_points(curve: Curve) -> Curve:
 
 
 def _thin_bands(curve: Curve, whole: Curve) -> Curve:
-    """The bands of ``curve`` at fewer places; ``whole`` tells what the axes span."""
+    """Return ``curve`` with fewer points of its bands; ``whole`` has the ranges of the axes."""
     from calipers import _core
 
     names = [
@@ -80,7 +80,7 @@ def _thin_bands(curve: Curve, whole: Curve) -> Curve:
 
 
 def _edge(whole: Curve, y: FloatArray) -> FloatArray:
-    """The edge of a band; beyond the drawing it runs along its border."""
+    """Return the edge of a band, clipped to the drawing."""
     from calipers.report.figures.curve_chart import RAREST
 
     if whole.scale == "deviate":
@@ -89,7 +89,7 @@ def _edge(whole: Curve, y: FloatArray) -> FloatArray:
 
 
 def _unit_coordinates(curve: Curve, x: FloatArray, y: FloatArray) -> FloatArray:
-    """Points as shares of what the axes span, ``(n, 2)``; NaN where nothing is drawn."""
+    """Return points as proportions of the axes, ``(n, 2)``; NaN where nothing is drawn."""
     if curve.scale == "deviate":
         return np.column_stack([_deviates(x), _deviates(y)])
     y = np.where(y < curve.bottom, np.nan, y)
@@ -98,7 +98,7 @@ def _unit_coordinates(curve: Curve, x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _deviates(rates: FloatArray) -> FloatArray:
-    """Rates as shares of an axis in normal deviates; NaN where they have no place there."""
+    """Return rates as proportions of an axis in normal deviates; NaN if outside of the axis."""
     from scipy.special import ndtri
 
     from calipers.report.figures.curve_chart import RAREST
@@ -111,7 +111,7 @@ def _deviates(rates: FloatArray) -> FloatArray:
 
 
 def _axes(curve: Curve) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Where each axis begins, and what it spans."""
+    """Return the start and the range of each axis."""
     return _axis(curve.x, np.nan), _axis(curve.y, curve.bottom)
 
 

@@ -1,4 +1,4 @@
-"""Curves that are known before they are computed, each when it is first looked at."""
+"""Lazy curves: their kinds are known before they are computed, each on first access."""
 
 from __future__ import annotations
 
@@ -22,7 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LazyCurve:
-    """How a curve is made, and which one it will be."""
+    """Curve that is not computed yet.
+
+    Attributes
+    ----------
+    make : callable
+        Function without arguments that computes the curve.
+    kind : str
+        Kind of the curve, which is the name of its chart.
+    system : str
+        Name of the system.
+    series : str
+        Series of the curve, such as a class; empty if there is none.
+    output : str
+        Name of the output, if a system predicts several numbers.
+    """
 
     make: Callable[[], Curve]
     kind: str
@@ -32,16 +46,19 @@ class LazyCurve:
 
 
 class LazyCurves(Sequence[Curve]):
-    """Curves by their plan; :attr:`kinds` are known without computing any."""
+    """Sequence of curves computed on first access.
+
+    Their :attr:`kinds` are known without computing any.
+    """
 
     @property
     def plan(self) -> Sequence[LazyCurve]:
-        """The curves that there are."""
+        """Planned curves."""
         raise NotImplementedError
 
     @property
     def kinds(self) -> list[str]:
-        """The kind of each."""
+        """Kind of each curve."""
         return [one.kind for one in self.plan]
 
     @cached_property
@@ -49,7 +66,7 @@ class LazyCurves(Sequence[Curve]):
         return {}
 
     def finished(self, curve: Curve) -> Curve:
-        """The curve as it is shown."""
+        """Return a computed curve in the form that users see."""
         return curve
 
     @overload
@@ -69,7 +86,7 @@ class LazyCurves(Sequence[Curve]):
 
 
 def plan_curves(of: str, systems: Sequence[Any]) -> list[LazyCurve]:
-    """What the charts whose curves are computed ``of`` numbers, say, draw of some systems."""
+    """Return the planned curves of the charts ``of`` a kind of output, such as numbers."""
     from calipers.report.figures.curves import curve_charts
 
     made: list[LazyCurve] = []
@@ -87,17 +104,17 @@ def plan_curves(of: str, systems: Sequence[Any]) -> list[LazyCurve]:
 
 @dataclass(frozen=True, eq=False)
 class CurvesWithoutBands(LazyCurves):
-    """The curves ``of`` others without their bands."""
+    """Curves ``of`` another sequence without their bands."""
 
     of: LazyCurves
 
     @property
     def plan(self) -> Sequence[LazyCurve]:
-        """The curves that there are."""
+        """Planned curves."""
         return self.of.plan
 
     def finished(self, curve: Curve) -> Curve:
-        """The curve as it is shown."""
+        """Return the curve without its bands."""
         nothing = np.zeros(0)
         return replace(
             self.of.finished(curve), band_x=nothing, low=nothing, high=nothing, method="none",
@@ -107,14 +124,16 @@ class CurvesWithoutBands(LazyCurves):
 
 @dataclass(frozen=True, eq=False)
 class ResidualCurves(LazyCurves):
-    """The curves of systems that predict numbers, each computed when it is first looked at; by what
-    outputs are called, ``""`` where there is one."""
+    """Curves of regression systems, each computed on first access.
+
+    ``systems`` are by the name of the output, which is ``""`` if there is only one.
+    """
 
     systems: Mapping[str, Sequence[RegressionOutput]]
 
     @cached_property
     def plan(self) -> list[LazyCurve]:
-        """The curves that there are."""
+        """Planned curves."""
         return [
             replace(one, make=partial(_set_output, one.make, output), output=output)
             for output, systems in self.systems.items()
@@ -128,20 +147,22 @@ def _set_output(make: Callable[[], Curve], output: str) -> Curve:
 
 @dataclass(frozen=True, eq=False)
 class QuantileCurves(LazyCurves):
-    """The curves of systems that predict quantiles, each computed when it is first looked at."""
+    """Curves of systems that predict quantiles, each computed on first access."""
 
     systems: Sequence[QuantileOutput]
 
     @cached_property
     def plan(self) -> list[LazyCurve]:
-        """The curves that there are."""
+        """Planned curves."""
         return plan_curves("quantiles", self.systems)
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterCurves(LazySequence[Curve]):
-    """The silhouettes of each cluster, by ``measure`` if there is one, and the points of each on
-    their first two principal components; computed when they are first looked at."""
+    """Silhouettes of each cluster, and its points on two principal components, on first access.
+
+    Silhouettes are computed by ``measure``, if it is given.
+    """
 
     systems: Sequence[Clustering]
     measure: Measure | None
@@ -161,7 +182,7 @@ class ClusterCurves(LazySequence[Curve]):
 
     @cached_property
     def projected(self) -> Projection | None:
-        """The points that are drawn, the same for all systems; of one feature there are none."""
+        """Projection of the sampled points, the same for all systems; None with one feature."""
         from calipers.curves.clusters import Projection
 
         first = self.systems[0]

@@ -1,5 +1,4 @@
-"""How often the truth is where predicted quantiles say: level by level, and by the size of
-predictions and of the truth."""
+"""Coverage curves of predicted quantiles, by level, and by prediction or truth."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ LEVELS = "quantile coverage"
 
 
 def _coverage_curves(kind: str, systems: Sequence[QuantileOutput]) -> list[LazyCurve]:
-    """The curves of each central interval that there is."""
+    """Return the planned coverage curves of each central interval."""
     shares = interval_levels(systems[0].levels)
     named = [f"{100 * share:.4g}%" if len(shares) > 1 else "" for share in shares]
     return [
@@ -64,7 +63,7 @@ def _curve(
 
 
 def level_curve(system: QuantileOutput) -> Curve:
-    """The share of rows at or below each quantile, against its level."""
+    """Compute the proportion of rows at or below each quantile against its level."""
     made = [_value(system, f"quantile-coverage@{level!r}") for level in system.levels]
     labels = "Level of the quantile", "Share of rows at or below it"
     lines = {"right": [[0.0, 0.0], [1.0, 1.0]]}
@@ -74,8 +73,11 @@ def level_curve(system: QuantileOutput) -> Curve:
 def conditional_coverage_curve(
     system: QuantileOutput, kind: str, share: float, series: str = ""
 ) -> Curve:
-    """The coverage of a central interval in bins of equally many rows, by the prediction (the
-    median, or else the middle of the interval) or by the truth."""
+    """Compute the coverage of a central interval in bins with equal numbers of rows.
+
+    Bins are by the prediction (the median, or otherwise the middle of the interval) or by the
+    truth.
+    """
     x = system.truth
     if GIVEN[kind] == "Prediction":
         try:
@@ -93,7 +95,7 @@ def conditional_coverage_curve(
 
 
 def _value(system: QuantileOutput, measure: str) -> tuple[float, Interval]:
-    """A share of rows, with the interval that it has in tables."""
+    """Return a proportion of rows with its interval, as in tables."""
     reading = system.point_estimate(parse(measure, ("quantiles",)))
     return reading.value, policy.interval(reading)
 

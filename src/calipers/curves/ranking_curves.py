@@ -1,4 +1,4 @@
-"""Curves of rankings, of one topic and averaged over topics."""
+"""Curves of rankings, for single topics and averaged over topics."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ MEANS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeanCurves(LazySequence["Curve"]):
-    """Curves whose points are means over topics, computed when they are first looked at.
+    """Curves whose points are means over topics, computed on first access.
 
-    Their bands cost about as much as the whole evaluation of a run with many topics.
+    Their bands take about as long as the whole evaluation of a run with many topics.
     """
 
     zero: bool
@@ -73,7 +73,7 @@ class MeanCurves(LazySequence["Curve"]):
         return np.where(np.isnan(column), 0.0, column) if self.zero else column
 
     def _means(self, columns: Sequence[FloatArray]) -> FloatArray:
-        """The mean of each column over the topics where it is defined."""
+        """Return the mean of each column over the topics on which it is defined."""
         filled = [self._filled(column) for column in columns]
         mean = Summary("mean").value
         return np.array([mean(column, None, self.importance) for column in filled])
@@ -81,9 +81,12 @@ class MeanCurves(LazySequence["Curve"]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CutoffCurves(MeanCurves):
-    """A measure with a cutoff at each of the first ranks, of each system; and what equal scores for
-    all documents get, which are the same for all systems. ``values`` gives those of each topic at
-    each rank, of a system by its name, or of equal scores for None."""
+    """Measure with a cutoff at each of the first ranks, for each system.
+
+    The reference is the measure if all documents have equal scores, which is the same for all
+    systems. ``values`` is a function that returns the value of each topic at each rank, for the
+    name of a system or, for equal scores, None.
+    """
 
     measure: Measure
     systems: tuple[str, ...]
@@ -94,7 +97,7 @@ class CutoffCurves(MeanCurves):
 
     @property
     def kinds(self) -> list[str]:
-        """The kind of each, known before they are computed."""
+        """Kind of each curve, known before they are computed."""
         return [f"{self._named} at ranks"] * len(self)
 
     @property
@@ -129,20 +132,20 @@ class CutoffCurves(MeanCurves):
         return tuple(made)
 
     def _columns(self, system: str | None) -> Sequence[FloatArray]:
-        """The values at each rank of the topics that count."""
+        """Return the values at each rank of the included topics."""
         table = self.values(system)
         return list((table if self.kept is None else table[self.kept]).T)
 
 
 def measures_by_rank(measure: Measure) -> list[Measure]:
-    """A measure with a cutoff at each of the first ranks."""
+    """Return a measure with a cutoff at each of the first ranks."""
     own, deepest = measure.parameters, max(DEEPEST, measure.parameters["cutoff"])
     return [measure.definition.bind({**own, "cutoff": k}) for k in range(1, deepest + 1)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RankCurves(MeanCurves):
-    """The averaged precision-recall curves of runs."""
+    """Precision-recall curves of runs, averaged over topics."""
 
     whole: Mapping[str, JudgedRankings]
     rel: int
@@ -152,12 +155,12 @@ class RankCurves(MeanCurves):
     collection_size: int | None = None
 
     def _counting(self, ranking: JudgedRankings) -> JudgedRankings:
-        """The topics that count."""
+        """Return the ranking of the included topics."""
         return ranking if self.kept is None else ranking.take(self.kept)
 
     @cached_property
     def rankings(self) -> dict[str, JudgedRankings]:
-        """The rankings that the curves are of."""
+        """Rankings of the runs, condensed to judged documents if requested."""
         return {n: r.condense() if self.judged_only else r for n, r in self.whole.items()}
 
     @cached_property
@@ -179,7 +182,7 @@ class RankCurves(MeanCurves):
 
     @property
     def kinds(self) -> list[str]:
-        """The kind of each, known before they are computed."""
+        """Kind of each curve, known before they are computed."""
         of_topics = [
             OF_TOPICS[kind] for kind in available_kinds(self.collection_size) for _ in self.topics
         ]
@@ -188,13 +191,13 @@ class RankCurves(MeanCurves):
     def averaged(
         self, at: str, *, interpolated: bool, points: Sequence[float] | None = None
     ) -> tuple[Curve, ...]:
-        """The curve of each run; ``at`` is ``"recalls"`` or ``"ranks"``."""
+        """Return the averaged curve of each run; ``at`` is ``"recalls"`` or ``"ranks"``."""
         if points is None:
             points = RECALLS if at == "recalls" else self._ranks()
         return tuple(self._averaged(system, at, interpolated, points) for system in self.rankings)
 
     def of_topic(self, topic: str, kind: str, collection_size: int | None) -> tuple[Curve, ...]:
-        """The curve of each run on one topic."""
+        """Return the curve of each run on one topic."""
         return tuple(
             topic_curve(
                 system,
@@ -209,7 +212,7 @@ class RankCurves(MeanCurves):
         )
 
     def _ranks(self) -> list[int]:
-        """The usual ranks, down to the first that no ranking exceeds."""
+        """Return the default ranks, down to the first that no ranking exceeds."""
         deepest = max(int(r.retrieved.max(initial=0)) for r in self.rankings.values())
         return [
             k for before, k in zip((0, *RANKS), RANKS, strict=False) if before < max(deepest, 1)
@@ -246,14 +249,16 @@ class RankCurves(MeanCurves):
 
 
 def _precision(measure: Measure, ranking: JudgedRankings) -> FloatArray:
-    """The values of topics; 0 at a recall that a ranking does not reach. Left out, those would make
-    the mean rise towards the end."""
+    """Return the precision of each topic, 0 at a recall that the ranking does not reach.
+
+    If these topics were excluded, the mean would rise towards the end.
+    """
     ends = measure.reasons(ranking).get("recall_not_reached", False)
     return np.where(ends, 0.0, measure.apply(ranking))
 
 
 def _interpolated_precisions(ranking: JudgedRankings, recall: FloatArray, rel: int) -> FloatArray:
-    """The formula of IPrec at a recall that differs from topic to topic."""
+    """Return IPrec at a recall that differs between topics."""
     precision = interpolated_precision(ranking, recall=recall, rel=rel)  # type: ignore[arg-type]
     return np.where(np.isnan(recall), np.nan, precision)
 
@@ -276,7 +281,10 @@ def select_topics(
     rel: int,
     collection_size: int | None,
 ) -> tuple[str, ...]:
-    """The topics that get curves of their own: those named, or "all" that can have some."""
+    """Return the topics that get separate curves.
+
+    These are the named topics, or for "all" those that have relevant documents.
+    """
     if asked == "all":
         first = next(iter(rankings.values()))
         has = first.relevant(rel)
@@ -292,7 +300,7 @@ def select_topics(
 
 
 def _split_topics(name: str, known: Collection[str]) -> list[str]:
-    """The topics between commas, unless a topic has that name."""
+    """Return the topics between commas, unless a topic has that name."""
     return [name] if name in known else name.split(",")
 
 
@@ -302,7 +310,7 @@ def _check(
     rel: int,
     collection_size: int | None,
 ) -> None:
-    """That each of these topics has curves."""
+    """Raise InputError unless each of these topics has curves."""
     for name, ranking in rankings.items():
         for topic in topics:
             one = _select_topic(ranking, topic)
@@ -322,7 +330,7 @@ def topic_curve(
     collection_size: int | None,
     level: float,
 ) -> Curve:
-    """The curve of a run on a topic; ``kind`` is a key of :data:`OF_TOPICS`."""
+    """Return the curve of a run on a topic; ``kind`` is a key of :data:`OF_TOPICS`."""
     _check([topic], {system: ranking}, rel, collection_size if kind == "ROC" else None)
     one = _select_topic(ranking, topic)
     ranks = np.arange(1, int(one.retrieved[0]) + 1)
@@ -364,7 +372,10 @@ def topic_curves(
     collection_size: int | None,
     level: float,
 ) -> Iterator[Curve]:
-    """All kinds of curves of these topics, ROC where the size of the collection is known."""
+    """Yield all kinds of curves of these topics.
+
+    ROC curves need the size of the collection.
+    """
     for kind in available_kinds(collection_size):
         for topic in topics:
             for system, ranking in rankings.items():
@@ -380,7 +391,7 @@ def topic_curves(
 
 
 def available_kinds(collection_size: int | None) -> list[str]:
-    """The kinds that can be drawn."""
+    """Return the kinds of curves that can be computed."""
     return [kind for kind in OF_TOPICS if kind != "ROC" or collection_size is not None]
 
 
@@ -393,7 +404,7 @@ def _select_topic(ranking: JudgedRankings, topic: str) -> JudgedRankings:
 def _values_by_rank(
     ranking: JudgedRankings, name: str, ranks: Any, **parameters: Any
 ) -> FloatArray:
-    """A measure with a cutoff at each rank."""
+    """Return a measure with a cutoff at each rank."""
     of = get_definition("retrieval", name)
     measures = (of.bind({"cutoff": int(rank), **parameters}) for rank in ranks)
     return np.array([float(measure.apply(ranking)[0]) for measure in measures])
@@ -402,7 +413,7 @@ def _values_by_rank(
 def _fallouts(
     ranking: JudgedRankings, topic: str, rel: int, collection_size: int, system: str
 ) -> FloatArray:
-    """The fall-out at each rank."""
+    """Return the fall-out at each rank."""
     ranks = range(1, int(ranking.retrieved[0]) + 1)
     made = _values_by_rank(ranking, "fallout", ranks, rel=rel, collection_size=collection_size)
     if np.isnan(made).any() or ranking.relevant(rel)[0] >= collection_size:
@@ -415,6 +426,6 @@ def _fallouts(
 
 
 def _precision_at_recall(ranking: JudgedRankings, recall: float, rel: int) -> float:
-    """The highest precision at any rank by which this recall is reached."""
+    """Return the highest precision at any rank at which this recall is reached."""
     made = interpolated_precision(ranking, recall=np.array([recall]), rel=rel)  # type: ignore[arg-type]
     return float(made[0])

@@ -1,5 +1,4 @@
-"""Charts of rankings: curves averaged over topics, and those of one topic, drawn at as many points
-as can be seen."""
+"""Charts of rankings: curves averaged over topics and of single topics, with few points."""
 
 from __future__ import annotations
 
@@ -28,10 +27,10 @@ _PARTS = MOST // 4
 
 
 class _RankChart(CurveChart):
-    """Points at ranks, which its caption names."""
+    """Chart of points at ranks, which its caption lists."""
 
     def caption(self, curves: Sequence[Curve]) -> str:
-        """What has to be known to read the chart."""
+        """Return the caption."""
         ranks = ", ".join(f"{rank:g}" for rank in curves[0].threshold)
         said = f"Means over topics, of the first {ranks} documents."
         return f"{said} {super().caption(curves)}".rstrip()
@@ -50,10 +49,10 @@ register_chart(
 
 
 class _TopicChart(CurveChart):
-    """The curves of each topic that has some, from which the reader chooses one."""
+    """Chart of the curves of a topic, which the reader selects."""
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
-        """Its figures of an evaluation, one a topic."""
+        """Yield the figures of an evaluation, one for each topic."""
         if self.name not in curve_kinds(evaluation.curves):
             return
         found = select_kinds(evaluation.curves, {self.name})
@@ -74,8 +73,11 @@ class _TopicChart(CurveChart):
 
 
 def simplify_line(curve: Curve) -> Curve:
-    """The curve without the points between two others on a level or upright line, which shows
-    the same; of more than :data:`MOST` those that make its outline."""
+    """Remove the points of a curve that do not change its drawing.
+
+    These are points between two others on a horizontal or vertical line. If more than :data:`MOST`
+    points remain, only those of the outline are kept.
+    """
     if len(curve) < 3:
         return curve
     kept = np.flatnonzero(_is_corner(curve.x, curve.y))
@@ -88,7 +90,7 @@ def simplify_line(curve: Curve) -> Curve:
 
 
 def _is_corner(x: FloatArray, y: FloatArray) -> BoolArray:
-    """Whether each point is an end, or does not lie on the line of its neighbours along an axis."""
+    """Return whether each point is an end, or is off the axis-parallel line of its neighbors."""
     level = np.diff(y) == 0
     upright = np.diff(x) == 0
     between = (level[:-1] & level[1:]) | (upright[:-1] & upright[1:] & _is_continuing(y))
@@ -96,13 +98,13 @@ def _is_corner(x: FloatArray, y: FloatArray) -> BoolArray:
 
 
 def _is_continuing(y: FloatArray) -> BoolArray:
-    """Whether the line goes on in its direction, rather than turning back on itself."""
+    """Return whether the line continues in its direction, rather than turning back."""
     step = np.sign(np.diff(y))
     return np.asarray(step[:-1] * step[1:] >= 0)
 
 
 def _outline(x: FloatArray, y: FloatArray) -> IntArray:
-    """Places of the points that make the outline of a line from left to right."""
+    """Return the indices of the points on the outline of a line from left to right."""
     part = np.minimum((x - x[0]) / ((x[-1] - x[0]) or 1.0) * _PARTS, _PARTS - 1).astype(np.int64)
     order = np.arange(len(x))
     kept = {0, len(x) - 1}

@@ -22,7 +22,7 @@ _CHANCE = ((0.0, 0.0), (1.0, 1.0))
 
 
 def roc_curve(scored: ScoreData) -> Curve:
-    """TPR against FPR, from (0, 0) to (1, 1)."""
+    """Compute the ROC curve: TPR against FPR, from (0, 0) to (1, 1)."""
     return make_score_curve(
         scored,
         "ROC",
@@ -35,8 +35,11 @@ def roc_curve(scored: ScoreData) -> Curve:
 
 
 def roc_point(system: Any, label: str | None = None) -> Curve:
-    """FPR and TPR of predicted labels, of two classes or of one of several against the rest, each
-    with the interval that a table has; no point where either is undefined."""
+    """Compute the point of predicted labels in the ROC plane, FPR and TPR with their intervals.
+
+    The labels are of two classes, or of one of several classes against all others. Intervals are
+    those of tables. There is no point if a rate is undefined.
+    """
     readings = [system.point_estimate(measure) for measure in roc_rates(label)]
     made = [policy.interval(reading) for reading in readings]
     rates = np.array([[reading.value] for reading in readings])
@@ -64,7 +67,7 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
 
 
 def precision_recall_curve(scored: ScoreData) -> Curve:
-    """Precision against recall; it begins where something is predicted positive."""
+    """Compute precision against recall, from the first threshold with positive predictions."""
     return make_score_curve(
         scored,
         "PR",
@@ -89,9 +92,14 @@ register_chart(
 
 
 def det_curve(scored: ScoreData) -> Curve:
-    """FNR against FPR, to be drawn in normal deviates (Martin and others 1997).
+    """Compute the DET curve: FNR against FPR, to be plotted in normal deviates.
 
-    Its bands are those of the ROC curve, turned over.
+    Its bands are those of the ROC curve, reflected.
+
+    References
+    ----------
+    A. Martin and others (1997). The DET curve in assessment of detection task performance.
+    Eurospeech.
     """
     band = dict(scored.roc_band)
     for low, high in (("low", "high"), ("simultaneous_low", "simultaneous_high")):

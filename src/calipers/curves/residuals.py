@@ -1,5 +1,4 @@
-"""What residuals look like: normal quantiles, histograms, and means given a number over how often
-it occurs."""
+"""Residual diagnostics: normal quantiles, histograms, and binned means with their frequencies."""
 
 from __future__ import annotations
 
@@ -62,14 +61,23 @@ def _weights(system: RegressionOutput) -> FloatArray:
 
 
 def normal_quantiles(system: RegressionOutput) -> Curve:
-    """Residuals over their standard deviation, by size, against the quantiles of the unit normal
-    distribution at (i − ½)/n. Their mean stays in them, so that a bias moves the whole curve up or
-    down.
+    """Compute the normal Q-Q curve of the standardized residuals.
 
-    The band holds all of them at once for normal residuals around 0, as the χ² interval of the RMSE
-    supposes them: limits at each place at one local level, by the Beta distribution of the i-th of
-    n, with the level set by such samples over their own standard deviations. There is none of
-    weighted or clustered rows. Source: Aldor-Noiman, Brown, Buja, Rolke and Stine 2013.
+    Sorted residuals over their standard deviation are plotted against the quantiles of the standard
+    normal distribution at (i − ½)/n. Their mean is not subtracted, so that a bias shifts the whole
+    curve.
+
+    Notes
+    -----
+    The band is simultaneous for normal residuals with mean 0, as the χ² interval of the RMSE
+    assumes: its limits are the quantiles of the Beta distribution of the i-th of n order statistics
+    at one local level, which is calibrated with normal samples over their own standard deviations.
+    There is no band if rows are weighted or clustered.
+
+    References
+    ----------
+    S. Aldor-Noiman, L. Brown, A. Buja, W. Rolke, R. Stine (2013). The power to see: a new graphical
+    test of normality. The American Statistician 67.
     """
     from scipy.special import ndtri
 
@@ -105,8 +113,7 @@ def normal_quantiles(system: RegressionOutput) -> Curve:
 
 
 def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Limits of the i-th smallest of n normal numbers with mean 0 over their standard deviation,
-    for all these i at once."""
+    """Return simultaneous limits of order statistics of normal samples, mean 0, over their SD."""
     from scipy.special import betainc, betaincinv, ndtr, ndtri
 
     # The local level hardly depends on n where n is large.
@@ -135,7 +142,7 @@ def _plan_residuals(systems: Sequence[RegressionOutput]) -> list[LazyCurve]:
 
 
 def _plan_values(systems: Sequence[RegressionOutput]) -> list[LazyCurve]:
-    """What each predicts, and the truth."""
+    """Return the planned histograms of the predictions of each system, and of the truth."""
     named = [*(s.name or "prediction" for s in systems), "truth"]
     return [
         LazyCurve(partial(_values, systems, place, name), VALUES, s.name, name)
@@ -145,13 +152,16 @@ def _plan_values(systems: Sequence[RegressionOutput]) -> list[LazyCurve]:
 
 
 def _residuals(systems: Sequence[RegressionOutput], place: int) -> Curve:
-    """Those of one system, in the bars of all."""
+    """Return the histogram of one system's residuals, with the same bars for all systems."""
     columns = [s.predicted - s.truth for s in systems]
     return _histogram(systems[place], columns, place, (RESIDUALS, "Residual"))
 
 
 def _values(systems: Sequence[RegressionOutput], place: int, series: str) -> Curve:
-    """What one system predicts, or behind the last of them the truth, in the bars of all."""
+    """Return the histogram of one system's predictions, or (after the last system) of the truth.
+
+    Bars are the same for all.
+    """
     columns = [*(s.predicted for s in systems), systems[0].truth]
     system = systems[place % len(systems)]  # the truth is drawn with the first
     return _histogram(system, columns, place, (VALUES, "Value"), series=series)
@@ -164,7 +174,7 @@ def _histogram(
     names: tuple[str, str],
     **parts: str,
 ) -> Curve:
-    """Shares of rows in bars of equal width, the same for all columns."""
+    """Return the proportions of rows in bars of equal width, the same for all columns."""
     low, high = min(float(c.min()) for c in columns), max(float(c.max()) for c in columns)
     edges = np.linspace(low, high if high > low else low + 1, BARS + 1)
     share = np.histogram(columns[place], edges, weights=_weights(system))[0]
@@ -177,8 +187,10 @@ def _histogram(
 
 
 def binned_means(system: RegressionOutput, kind: str) -> Curve:
-    """The mean of a number in bins of another of equally many rows, with Student's limits; of
-    rows in clusters by these."""
+    """Compute means of a quantity in bins of another with equal weight, with Student's t limits.
+
+    For rows in clusters the limits are cluster-robust.
+    """
     of, _, given = kind.partition(" given ")
     labels, residual = CONDITIONAL[kind], system.predicted - system.truth
     columns = {"truth": system.truth, "prediction": system.predicted, "residual": residual}
@@ -195,8 +207,11 @@ def binned_means(system: RegressionOutput, kind: str) -> Curve:
 
 
 def equal_weight_bins(x: FloatArray, w: FloatArray, most: int) -> list[npt.NDArray[np.intp]]:
-    """The rows of each bin of equal weight by a number, of :data:`LEAST` rows or more, in order;
-    rows of one number stay together, in the bin of the first."""
+    """Return the row indices of bins of equal weight by a number, in order.
+
+    Bins have :data:`LEAST` rows or more. Rows with the same number stay together, in the bin of the
+    first of them.
+    """
     used = np.flatnonzero(w > 0)
     order = used[np.argsort(x[used], kind="stable")]
     share = np.cumsum(w[order]) / w[order].sum()
@@ -210,7 +225,7 @@ def equal_weight_bins(x: FloatArray, w: FloatArray, most: int) -> list[npt.NDArr
 def _bin(
     system: RegressionOutput, x: FloatArray, y: FloatArray, w: FloatArray, rows: Any
 ) -> tuple[float, float, float, float]:
-    """The mean of x and of y there, and the limits of the latter."""
+    """Return the means of x and y in a bin, and the limits of the latter."""
     moments = Moments.from_rows(y[rows], w[rows])
     level, n, se = system.settings.level, moments.effective_size, moments.standard_error
     if system.clusters is not None:
@@ -228,10 +243,10 @@ _MOST_OUTPUTS = 6
 
 
 class _ResidualChart(CurveChart):
-    """The curves of all systems, an output each; over the histogram of what they are given."""
+    """Curves of all systems over a histogram of the conditioning variable, by output."""
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
-        """Its figures of an evaluation, one an output."""
+        """Yield the figures of an evaluation, one for each output."""
         if self.name not in curve_kinds(evaluation.curves):
             return
         found = group_by(select_kinds(evaluation.curves, {self.name}), lambda c: c.output)
@@ -244,12 +259,12 @@ class _ResidualChart(CurveChart):
 
 
 def _conditioning_name(kind: str) -> str:
-    """What the means of a kind are given."""
+    """Return the conditioning variable of a kind of means."""
     return kind.partition(" given ")[2]
 
 
 def _add_output_selector(figure: Figure, output: str, of: int) -> Figure:
-    """The figure of one of so many outputs, of which the reader chooses."""
+    """Return the figure of one of several outputs, among which the reader selects."""
     some = f"Of the first {_MOST_OUTPUTS} of {of} outputs." if of > _MOST_OUTPUTS else ""
     return replace(
         figure,
@@ -314,7 +329,7 @@ def _spec(
 
 
 def _stack_charts(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequence[str]) -> Spec:
-    """A chart over the histogram of what is given."""
+    """Stack a chart and the histogram of its conditioning variable."""
     # The truth comes last, whatever a system is called.
     given = spread[-1:] if _conditioning_name(kind) == "truth" else spread[:-1]
     ends = [json_number(v) or 0.0 for v in (float(given[0].x[0]), float(given[0].x[-1]))]

@@ -1,4 +1,4 @@
-"""The curves of score tables by kind, each computed when it is first looked at."""
+"""Curves of binary scores by kind, each computed on first access."""
 
 from __future__ import annotations
 
@@ -29,13 +29,20 @@ MOST_CLASSES = 10
 
 @dataclass(frozen=True, eq=False)
 class ScoreCurves(LazyCurves):
-    """The curves of systems, thinned for drawing, each computed when it is first looked at.
+    """Curves of binary scores, downsampled for drawing, each computed on first access.
 
-    ``read`` gives what they are of; ``points`` are those of systems that have no scores, by their
-    names and those of the classes, each one point of the ROC plane; ``often`` is the share of the
-    rows of a class. The curves of more than
-    :data:`MOST_BANDS` classes, each against the rest, have no bands here: nobody could tell them
-    apart. Of more than :data:`MOST_CLASSES` only the most frequent are here.
+    With more than :data:`MOST_BANDS` classes, each against all others, the curves have no bands,
+    which would be illegible. With more than :data:`MOST_CLASSES` there are only those of the most
+    frequent.
+
+    Attributes
+    ----------
+    read : callable
+        Function that returns the data of the curves.
+    points : mapping
+        Points in the ROC plane of systems without scores, by the names of system and class.
+    often : mapping
+        Proportion of the rows of each class.
     """
 
     read: Callable[[], Sequence[ScoreData]]
@@ -44,12 +51,12 @@ class ScoreCurves(LazyCurves):
 
     @cached_property
     def of(self) -> Sequence[ScoreData]:
-        """What the curves are of."""
+        """Score data of the curves."""
         return self.read()
 
     @cached_property
     def plan(self) -> list[LazyCurve]:
-        """The curves that there are."""
+        """Planned curves."""
         from calipers.report.figures.curves import curve_charts
 
         drawn, shares = self.of, {s.series: s.share for s in self.of}
@@ -81,19 +88,19 @@ class ScoreCurves(LazyCurves):
 
     @cached_property
     def _all_classes(self) -> int:
-        """The number of all classes, where only some are drawn, else 0."""
+        """Total number of classes if only some have curves, otherwise 0."""
         series = {s.series for s in self.of}, {series for _, series in self.points}
         classes = max(map(len, series))
         return classes if classes > MOST_CLASSES else 0
 
     def finished(self, curve: Curve) -> Curve:
-        """The curve as it is drawn."""
+        """Return the curve as it is drawn."""
         from calipers.curves.downsampling import downsample_curve
 
         return downsample_curve(replace(curve, classes=self._all_classes))
 
     def find(self, system: str | None, series: str | None) -> ScoreData:
-        """What the curves of one system, and of one class, are made of."""
+        """Return the data of the curves of one system and one class."""
         named = resolve_name("system", system, [s.system for s in self.of])
         of_system = [s for s in self.of if s.system == named]
         classes = [s.series for s in of_system]
@@ -104,22 +111,22 @@ class ScoreCurves(LazyCurves):
 
 
 def most_frequent(shares: Mapping[Any, float]) -> list[Any]:
-    """The classes that are drawn."""
+    """Return the classes that are drawn: the most frequent ones."""
     return sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES]
 
 
 def series_name(label: str | None) -> str:
-    """What a class or a label is called among the curves; a curve without a series is of none."""
+    """Return the series name of a class or label; ``""`` is that of a curve without a series."""
     return "" if label is None else label or "''"
 
 
 def roc_rates(label: str | None) -> list[Measure]:
-    """The coordinates of a point of the ROC plane."""
+    """Return the measures on the axes of the ROC plane."""
     return [replace(parse(name, "counts"), label=label) for name in ("FPR", "recall")]
 
 
 def resolve_name(what: str, asked: str | None, there: Sequence[str]) -> str:
-    """The name asked for, or the only one."""
+    """Return the requested name, or the only one; raise InputError if it is unclear."""
     names = list(dict.fromkeys(there))
     if asked is None and len(names) == 1:
         return names[0]

@@ -1,4 +1,4 @@
-"""What curves of scores are made of, and what all of them share."""
+"""Data of score curves (tables, replicates and bands), and their constructors."""
 
 from __future__ import annotations
 
@@ -48,13 +48,32 @@ _MOST_DRAWN = 5_000
 
 @dataclass(frozen=True, eq=False)
 class ScoreData:
-    """What the curves of one system need, or of one class of it against the rest.
+    """Data of the curves of one binary system, or of one class against all others.
 
-    ``rows`` are what :func:`bands` takes, None where the table is enough; ``threshold`` is the one
-    in use, ``probabilities`` whether the scores are probabilities of the positive class, ``names``
-    the negative and the positive class, ``series`` the class that is set against the rest and
-    ``share`` how frequent it is. ``bootstrap`` names the method; ``independent`` is whether the
-    rows are.
+    Attributes
+    ----------
+    system : str
+        Name of the system.
+    read : callable
+        Function that returns the table of scores.
+    settings : Settings
+        Settings of the intervals.
+    rows : object
+        Rows as :func:`ranked_rows` takes them, None if the table is sufficient.
+    threshold : float or None
+        Threshold in use.
+    probabilities : bool
+        Whether the scores are probabilities of the positive class.
+    names : tuple of str
+        Names of the negative and the positive class.
+    series : str
+        Class that is compared with all others.
+    share : float
+        Proportion of rows of that class.
+    bootstrap : str
+        Name of the bootstrap method.
+    independent : bool
+        Whether the rows are independent.
     """
 
     system: str
@@ -71,27 +90,27 @@ class ScoreData:
 
     @cached_property
     def table(self) -> ScoreTable:
-        """The table of distinct scores."""
+        """Table of distinct scores."""
         return self.read()
 
     @cached_property
     def matrix(self) -> ConfusionMatrix:
-        """The confusion matrices at +∞ and at every distinct score, descending."""
+        """Confusion matrices at +∞ and at every distinct score, descending."""
         return self.table.confusion()
 
     @cached_property
     def ranked(self) -> RankedRows:
-        """The rows that the bootstrap draws."""
+        """Rows that the bootstrap resamples."""
         return ranked_rows(self.table, self.rows)
 
     @property
     def _by_block(self) -> bool:
-        """Whether the bootstrap draws blocks of rows rather than each row."""
+        """Whether the bootstrap resamples blocks of rows rather than rows."""
         return self.independent and self.table.rows > _MOST_DRAWN
 
     @cached_property
     def replicates(self) -> tuple[FloatArray, FloatArray]:
-        """Bootstrap replicates: TPR over the grid of FPR, and precision over that of recall."""
+        """Bootstrap replicates of TPR over a grid of FPR, and of precision over one of recall."""
         from calipers import _core
 
         if self._by_block:
@@ -106,12 +125,12 @@ class ScoreData:
 
     @cached_property
     def roc_band(self) -> Mapping[str, Any]:
-        """The bands of the ROC curve, which are those of the DET curve turned over."""
+        """Bands of the ROC curve; those of the DET curve are their reflection."""
         return make_band(self, FPR_GRID, lambda: self.replicates[0], roc_limits)
 
     @cached_property
     def counted(self) -> ThresholdReplicates:
-        """Bootstrap replicates of the counts at the thresholds that curves have bands of."""
+        """Bootstrap replicates of the counts at the thresholds at which curves have bands."""
         table = self.table
         weight = np.cumsum(table.positive + table.negative)
         spread = np.searchsorted(weight, np.linspace(0, weight[-1], _SPREAD)) + 1
@@ -127,15 +146,15 @@ class ScoreData:
         return ThresholdReplicates.draw(self.ranked, places, self.settings)
 
     def places(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
-        """The places in ``matrix`` of thresholds: how many scores are at or above each."""
+        """Return the indices of thresholds in ``matrix``: the number of scores at or above each."""
         scores = self.table.scores
         return np.asarray(len(scores) - np.searchsorted(scores[::-1], thresholds, side="left"))
 
     @cached_property
     def hull(self) -> npt.NDArray[np.intp]:
-        """The places in ``matrix`` of the corners of the upper convex hull of the ROC curve.
+        """Vertices of the upper convex hull of the ROC curve, as indices in ``matrix``.
 
-        They are where the blocks end of the isotonic regression of the classes on the scores
+        They are the ends of the blocks of the isotonic regression of the classes on the scores
         (Fawcett and Niculescu-Mizil 2007).
         """
         weighty = np.flatnonzero(self.table.positive + self.table.negative > 0)
@@ -144,24 +163,24 @@ class ScoreData:
 
     @property
     def levels(self) -> ProbabilityLevels:
-        """The distinct scores, ascending, for the isotonic regression."""
+        """Distinct scores in ascending order, for the isotonic regression."""
         return ProbabilityLevels.from_table(self.table)
 
     @cached_property
     def prevalence(self) -> float:
-        """The share of positives."""
+        """Proportion of positives."""
         positive = float(self.table.total_positive)
         return positive / (positive + float(self.table.total_negative))
 
     @cached_property
     def sizes(self) -> tuple[float, float]:
-        """The effective numbers of positives and of negatives."""
+        """Effective numbers of positives and of negatives."""
         whole = self.table.to_confusion_matrix(np.inf)
         return float(whole.effective_size("positive")), float(whole.effective_size("negative"))
 
     @property
     def in_use(self) -> int | None:
-        """The place in ``matrix`` of the threshold in use."""
+        """Index of the threshold in use in ``matrix``."""
         if self.threshold is None:
             return None
         return int(np.count_nonzero(self.table.scores >= self.threshold))
@@ -169,14 +188,53 @@ class ScoreData:
     def along(
         self, measure: Callable[..., FloatArray], *, start: int = 0, **values: Any
     ) -> FloatArray:
-        """A measure of counts at every threshold, from the one at place ``start`` on."""
+        """Return a measure of the confusion matrix at all thresholds, descending.
+
+        Parameters
+        ----------
+        measure : callable
+            Measure of a :class:`calipers.statistics.ConfusionMatrix`.
+        start : int, default=0
+            Index of the first threshold: 0 is +∞, at which no row is predicted positive, and 1 the
+            highest score.
+        **values
+            Parameters of the measure.
+
+        Returns
+        -------
+        array of float
+            Value at each threshold.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             column: FloatArray = np.asarray(measure(self.matrix, **values), np.float64)
         return column[start:]
 
 
 def make_score_curve(scored: ScoreData, kind: str, labels: tuple[str, str], **parts: Any) -> Curve:
-    """A curve without bands, marked where the threshold in use is."""
+    """Return a curve of scores, with a mark at the threshold in use.
+
+    Parameters
+    ----------
+    scored : ScoreData
+        Data of the scores.
+    kind : str
+        Kind of the curve, which is the name of its chart.
+    labels : tuple of str
+        Labels of the horizontal and the vertical axis.
+    **parts
+        Other attributes of :class:`calipers.results.Curve`, including ``x`` and ``y``. Without
+        ``threshold`` the points are at +∞ and all distinct scores, or at the scores alone. Without
+        those of :func:`make_band` the curve has no bands.
+
+    Returns
+    -------
+    Curve
+        The curve.
+
+    See Also
+    --------
+    calipers.charts.make_band : Return the bands of a curve of scores.
+    """
     in_use = scored.in_use
     if "threshold" not in parts:
         first = 1 if len(parts["x"]) == len(scored.table.scores) else 0
@@ -201,8 +259,26 @@ def make_band(
     drawn: Callable[[], FloatArray],
     limits: Callable[..., tuple[FloatArray, FloatArray]] | None = None,
 ) -> dict[str, Any]:
-    """The bands that the settings ask for and the data allow: a pointwise one of the replicates
-    over ``grid``, and one for the whole curve by ``limits``."""
+    """Return the bands that the settings request and the data allow.
+
+    Parameters
+    ----------
+    scored : ScoreData
+        Data of the scores.
+    grid : array of shape (n_grid,)
+        Positions on the horizontal axis at which the bands are computed.
+    drawn : callable
+        Function without arguments that returns bootstrap replicates of the curve on the grid, shape
+        (n_resamples, n_grid); the pointwise band is computed from these.
+    limits : callable, optional
+        Function that returns the limits of a simultaneous band, called with FPR, TPR, the numbers
+        of positives and negatives, the grid and the level. It is used if rows are independent.
+
+    Returns
+    -------
+    dict
+        Attributes of a curve that has these bands; empty if there are none.
+    """
     settings = scored.settings
     if settings.interval == "none" or min(scored.sizes) == 0:
         return {}
@@ -224,7 +300,7 @@ def make_band(
 
 
 def make_score_data(system: BinaryOutput) -> ScoreData:
-    """What the curves of a system are made of."""
+    """Return the data of the curves of a binary system."""
     negative, positive = system.labels.names
     clusters = system.clusters
     return ScoreData(

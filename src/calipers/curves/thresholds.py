@@ -1,4 +1,4 @@
-"""Measures against the threshold, and how the scores of both classes are spread."""
+"""Measures against the threshold, and densities of the scores of both classes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_BARS = 40
 
 
 def threshold_curve(scored: ScoreData, measure: str = "accuracy") -> Curve:
-    """A measure of counts against the threshold, ascending."""
+    """Compute a measure of the confusion matrix against the threshold, ascending."""
     chosen = parse(measure, "counts")
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.asarray(chosen.apply(scored.matrix), np.float64)
@@ -48,11 +48,11 @@ def threshold_curve(scored: ScoreData, measure: str = "accuracy") -> Curve:
 
 
 def density_curve(scored: ScoreData, series: str) -> Curve:
-    """The density of the scores of one class: a histogram whose bars have a total area of 1.
+    """Compute the density of the scores of one class: a histogram with a total area of 1.
 
-    The bars are equally wide and as many as Rice's rule has, twice the cube root of the number of
-    rows, at most 40; both classes have the same. The threshold in use is a border between bars, so
-    that the areas on both sides of it are exactly the rates. ``x`` are the borders.
+    Bars have equal width; their number is that of Rice's rule, twice the cube root of the number of
+    rows, at most 40, and the same for both classes. The threshold in use is a border between bars,
+    so that the areas on both sides of it are exactly the rates. ``x`` are the borders.
     """
     table, positive = scored.table, series == scored.names[1]
     weight = table.positive if positive else table.negative
@@ -83,7 +83,7 @@ def density_curve(scored: ScoreData, series: str) -> Curve:
 
 
 def _borders(table: ScoreTable, cut: float | None) -> FloatArray:
-    """The borders of equally wide bars over all scores; the threshold is one if it is inside."""
+    """Return the borders of bars of equal width; the threshold is one of them if it is inside."""
     low, high = float(table.scores[-1]), float(table.scores[0])
     if low == high:
         low, high = low - 0.5, high + 0.5
@@ -100,8 +100,11 @@ def _borders(table: ScoreTable, cut: float | None) -> FloatArray:
 
 
 def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
-    """The densities of the scores of both classes, with the threshold in use and, in the legend,
-    what lies on both sides of it: errors are drawn strong, the rest pale. A plain curve of one."""
+    """Return the chart of the score densities of both classes, with the threshold in use.
+
+    The legend has the counts on both sides of the threshold. Errors are drawn in strong colors,
+    correct predictions in pale ones. A single curve is drawn as a plain curve.
+    """
     if len(curves) != 2:
         return curve_chart(curves, systems)
     negative, positive = curves
@@ -161,7 +164,7 @@ _BLUES = ("#8FC1E3", "#0072B2")
 
 
 def _sides(curve: Curve, name: str) -> tuple[str, str]:
-    """What lies below the threshold and what at or above it, in words."""
+    """Return descriptions of the counts below the threshold, and of those at or above it."""
     total = sum(curve.areas.values())
     below, above = (key for key in ("FN", "TN", "TP", "FP") if key in curve.areas)
 
@@ -173,7 +176,7 @@ def _sides(curve: Curve, name: str) -> tuple[str, str]:
 
 
 def _density_table(curves: Sequence[Curve]) -> Numbers:
-    """The bars of both in numbers; a few points of one."""
+    """Return the bars of both classes as a table; for a single curve some of its points."""
     if len(curves) != 2:
         return CurveChart(name="density", title="").points(curves)
     rows = [

@@ -1,1 +1,1 @@
-"""What comes in: TREC files, tables, arrays, and every check on them."""
+"""Input data: TREC files, tables and arrays, with all checks on them."""

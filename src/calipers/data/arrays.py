@@ -1,4 +1,4 @@
-"""Columns and tables of numbers in memory: what is taken, what is missing, and every check."""
+"""Conversion of columns and matrices in memory to NumPy arrays, with checks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,16 @@ LEAST_SHARE = 1e-12
 
 
 def to_array(values: Any, what: str) -> Array:
-    """One column as a NumPy array without missing values: from NumPy, lists, anything with
-    ``__array__`` or DLPack, pandas, polars or Arrow."""
+    """Convert one column to a NumPy array without missing values.
+
+    A column is a NumPy array, a list, anything with ``__array__`` or DLPack, or a column of
+    pandas, polars or Arrow. ``what`` is the name of the column in error messages.
+
+    Raises
+    ------
+    InputError
+        If the column is empty, is not one-dimensional, or has missing values.
+    """
     check_column(values, what)
     missing = np.flatnonzero(null_mask(values))
     if len(missing):
@@ -48,7 +56,7 @@ def to_array(values: Any, what: str) -> Array:
 
 
 def check_column(values: Any, what: str) -> None:
-    """That it is no table, nor an index of several levels."""
+    """Check that values are neither a table nor an index of several levels."""
     names = getattr(values, "column_names", getattr(values, "columns", None))
     if names is not None and not callable(names):
         raise InputError(
@@ -60,19 +68,19 @@ def check_column(values: Any, what: str) -> None:
 
 
 def is_frame(values: Any) -> bool:
-    """Whether it is a table that knows the names of its columns."""
+    """Return whether the values are a data frame, that is, a table with named columns."""
     return hasattr(values, "columns") or hasattr(values, "column_names")
 
 
 def column_names(values: Any) -> list[Any]:
-    """What the columns of a dict or a data frame are called; none of anything else."""
+    """Return the names of the columns of a dict or a data frame; else an empty list."""
     if isinstance(values, Mapping):
         return list(values)
     return list(getattr(values, "column_names", getattr(values, "columns", ())))
 
 
 def missing_mask(values: Any, what: str) -> npt.NDArray[np.bool_]:
-    """Which rows of a column (or of a table of columns) have no value: null, None or NaN."""
+    """Return the mask of the rows of a column or table with a missing value: null, None or NaN."""
     told = np.asarray(null_mask(values))
     array = _to_numpy(values, what)
     missing = np.zeros(array.shape, bool) if told.ndim == 1 and not len(told) else told
@@ -83,7 +91,7 @@ def missing_mask(values: Any, what: str) -> npt.NDArray[np.bool_]:
 
 
 def _null_or_masked(array: Array) -> npt.NDArray[np.bool_]:
-    """Which values of an array are masked, or are objects that stand for a missing value."""
+    """Return the mask of the values that are masked or represent a missing value."""
     absent = np.zeros(array.shape, bool)
     # A plain array is none, which is told without importing `numpy.ma`.
     if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
@@ -96,7 +104,7 @@ def _null_or_masked(array: Array) -> npt.NDArray[np.bool_]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value says that there is none: None, NaN, NA, NaT, or a masked one."""
+    """Return whether a value represents a missing one: None, NaN, NA, NaT or masked."""
     if value is None or value is np.ma.masked:
         return True
     try:
@@ -106,7 +114,7 @@ def is_missing(value: Any) -> bool:
 
 
 def take_rows(values: Any, rows: npt.NDArray[np.intp]) -> Any:
-    """A column, a table or a dict of them with these rows, in this order."""
+    """Return a column, a table or a dict of them with the given rows, in the given order."""
     if values is None:
         return None
     if isinstance(values, Mapping):
@@ -120,7 +128,7 @@ def take_rows(values: Any, rows: npt.NDArray[np.intp]) -> Any:
 
 
 def report_missing(what: str, rows: npt.NDArray[np.intp], of: int) -> InputError:
-    """Says which values are missing."""
+    """Return the error that reports which values are missing."""
     first = ", ".join(str(row) for row in rows[:3])
     return InputError(
         f"{what}: {len(rows)} of {of} values are missing, the first in "
@@ -129,7 +137,10 @@ def report_missing(what: str, rows: npt.NDArray[np.intp], of: int) -> InputError
 
 
 def null_mask(values: Any) -> Any:
-    """Where a column of pandas, polars or Arrow says itself that a value is missing."""
+    """Return the mask of the nulls of a column of pandas, polars or Arrow.
+
+    For any other column, and for a column of polars or Arrow without nulls, the result is empty.
+    """
     module = type(values).__module__.split(".")[0]
     if module == "pyarrow" and values.null_count:
         return from_arrow(values.is_null())
@@ -141,8 +152,11 @@ def null_mask(values: Any) -> Any:
 
 
 def from_arrow(array: Any) -> Array:
-    """An array of Arrow as one of NumPy. Plain numbers are not copied, and cannot be
-    written to; nor is pandas imported for them, which ``to_numpy`` does wherever there is one."""
+    """Convert an Arrow array to a NumPy array.
+
+    Plain numbers are not copied, so the result is read-only; nor is pandas imported for them,
+    which ``to_numpy`` does wherever pandas is installed.
+    """
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):
@@ -157,7 +171,7 @@ def from_arrow(array: Any) -> Array:
 
 
 def _to_numpy(values: Any, what: str) -> Array:
-    """As an array of NumPy; one that is masked stays so."""
+    """Convert values to a NumPy array; a masked array stays masked."""
     if isinstance(values, np.ndarray):
         return values
     try:
@@ -174,7 +188,7 @@ def _to_numpy(values: Any, what: str) -> Array:
 
 
 def _from_protocol(values: Any) -> Array | None:
-    """The array of what says itself how it becomes one; None of what does not."""
+    """Convert an object that supports a conversion protocol to an array; else return None."""
     if hasattr(values, "to_numpy"):  # pandas, polars, Arrow
         if type(values).__module__.startswith("pyarrow"):
             if hasattr(values, "combine_chunks"):  # a chunked array
@@ -194,7 +208,7 @@ def _from_protocol(values: Any) -> Array | None:
 
 
 def _from_iterable(values: Any, what: str) -> Array:
-    """The array of a list, or of what can be listed."""
+    """Convert a list, or another iterable in a defined order, to an array."""
     unordered = isinstance(values, str | bytes | set | frozenset | Mapping)
     if isinstance(values, Mapping) and len(values) == 1:
         (name,) = values
@@ -212,8 +226,11 @@ def _from_iterable(values: Any, what: str) -> Array:
 
 
 def _from_list(values: list[Any]) -> Array:
-    """A list as an array. What is masked is missing; beside text, numbers stay what they are, so
-    that NaN does not become the text "nan"."""
+    """Convert a list to an array.
+
+    Masked values become missing values. In a list that mixes text and numbers, numbers keep their
+    type, so that NaN does not become the text "nan".
+    """
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         if type(np.ma.masked) not in kinds:
@@ -225,14 +242,14 @@ def _from_list(values: list[Any]) -> Array:
 
 
 def _decode_dictionary(array: Any) -> Any:
-    """Arrow's dictionary-encoded values as what they stand for."""
+    """Return an Arrow array with its dictionary encoding, if any, decoded."""
     import pyarrow as pa
 
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def to_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
-    """Finite numbers; float32 stays float32."""
+    """Convert a column to finite numbers; float32 stays float32."""
     array = _numbers(values, what)
     if not _is_within(array, np.inf):
         _refuse(array, ~np.isfinite(array), what, "expected finite numbers")
@@ -240,7 +257,7 @@ def to_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
 
 
 def _numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
-    """Numbers that may be infinite, or NaN."""
+    """Convert a column to numbers, which may be infinite or NaN."""
     array = to_array(values, what)
     if array.dtype.kind not in "fiubO":
         raise InputError(f"{what}: holds {format_value(array[0])} in row 0, expected numbers")
@@ -250,13 +267,15 @@ def _numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
 
 
 def _is_within(array: Array, most: float) -> bool:
-    """Whether all numbers are smaller in size; NaN is not."""
+    """Return whether all numbers are smaller than a limit in absolute value; NaN is not."""
     return not array.size or (float(array.min()) > -most and float(array.max()) < most)
 
 
 def _to_floats(array: Array, what: str) -> Floats:
-    """Numbers of another type, or objects that are numbers, NaN where one is missing. Text that
-    looks like a number is none."""
+    """Convert numbers of another type, or objects that are numbers, to float64.
+
+    A missing value becomes NaN. Text that looks like a number is not accepted as one.
+    """
     if array.dtype.kind != "O":
         with np.errstate(over="ignore"):  # what is too large is infinite, and refused as such
             return array.astype(np.float64)
@@ -272,7 +291,7 @@ def _to_floats(array: Array, what: str) -> Floats:
 
 
 def to_number(value: Any) -> float | None:
-    """An object as a number; None of what is none."""
+    """Convert an object to a float; None if it is not a number."""
     if is_missing(value):
         return float("nan")
     try:
@@ -282,7 +301,7 @@ def to_number(value: Any) -> float | None:
 
 
 def to_matrix(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
-    """Numbers in rows and columns, NaN where one is missing."""
+    """Convert a table to a matrix of numbers, with NaN for missing values."""
     table = _to_numpy(values, what)
     if table.dtype.kind not in "fiubO":
         first = format_value(table.flat[0]) if table.size else "nothing"
@@ -293,15 +312,19 @@ def to_matrix(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
 
 
 def to_probabilities(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
-    """Numbers between 0 and 1."""
+    """Convert a column to probabilities, that is, numbers between 0 and 1."""
     array = to_numbers(values, what)
     _refuse(array, (array < 0) | (array > 1), what, "expected probabilities between 0 and 1")
     return array
 
 
 def to_quantities(values: Any, what: str, *, own: bool = True) -> Floats:
-    """Numbers that are added up and squared: finite, and no larger than :data:`LARGEST`; in what
-    was given where that will do, or in an array of their ``own``, which nobody else changes."""
+    """Convert a column to numbers that can be summed and squared.
+
+    They are finite and at most :data:`LARGEST` in absolute value. With ``own`` the result is a
+    copy, which nobody else changes; without it, the array that was passed is returned where its
+    type allows.
+    """
     array = _numbers(values, what)
     if not _is_within(array, LARGEST):
         _refuse(array, ~np.isfinite(array), what, "expected finite numbers")
@@ -311,13 +334,15 @@ def to_quantities(values: Any, what: str, *, own: bool = True) -> Floats:
 
 
 def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np.float64] | None:
-    """Weights of zero or more that are not all zero; None when all are equal, for weights count
-    relative to each other, so that equal ones say nothing, and 1 where they are equal but for rows
-    of 0. Of a ``batch`` of the rows None when all are one, as those of other batches may differ.
+    """Convert a column to non-negative weights that are not all zero.
 
-    A weight is 0 or lies between 1e-60 and 1e60, so that products of four sums of them, as the MCC
-    has them, neither overflow nor vanish; and the least is no less than 1e-12 of the largest, for
-    beside that rounding would leave nothing of it in a sum over many rows.
+    Weights are relative to each other. The result is therefore None if all weights are equal, and
+    an array of zeros and ones if all weights other than zero are equal. For a ``batch`` of the
+    rows the result is None only if all weights are one, because those of other batches may differ.
+
+    A weight is 0 or lies between 1e-60 and 1e60, so that products of four sums of weights, as in
+    the MCC, neither overflow nor underflow. The smallest positive weight is at least 1e-12 of the
+    largest, because a smaller one would be lost to rounding in a sum over many rows.
     """
     if values is None:
         return None
@@ -336,7 +361,7 @@ def to_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np
 
 
 def wrong_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
-    """Which of finite numbers are no weights, and what was expected."""
+    """Yield masks of the invalid weights among finite numbers, each with what was expected."""
     yield weight < 0, "expected 0 or more"
     (low, high), most = WEIGHTS, weight.max(initial=0.0)
     yield (
@@ -356,12 +381,12 @@ def wrong_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
 
 
 def count_others(rows: int) -> str:
-    """How many rows there are besides the one that is named."""
+    """Format the number of rows in addition to the one that is named."""
     return f" (and {rows - 1} more rows)" if rows > 1 else ""
 
 
 def _refuse(array: Array, wrong: Array, what: str, expected: str) -> None:
-    """Says of the first of the wrong numbers where it is, and what was expected."""
+    """Raise an error that locates the first invalid number and states what was expected."""
     if wrong.any():
         rows = np.flatnonzero(wrong)
         first = array[rows[0]]
@@ -372,6 +397,6 @@ def _refuse(array: Array, wrong: Array, what: str, expected: str) -> None:
 
 
 def check_length(array: Array, rows: int, what: str, of: str = "truth has") -> None:
-    """That a column has as many rows as the truth, or what else there are so many ``of``."""
+    """Check that a column has as many rows as the truth, or as what ``of`` names."""
     if len(array) != rows:
         raise InputError(f"{what}: has {len(array)} rows, {of} {rows}")

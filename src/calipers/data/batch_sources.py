@@ -1,4 +1,4 @@
-"""What a stream is read from: files, pipes and tables in batches of Arrow."""
+"""Sources of streamed data: files, pipes and tables, read in batches of Arrow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CHANGED = "the file changed since it was first read, so its rows are not those 
 
 
 class BatchSource:
-    """A file, or what else has record batches in an order."""
+    """File or other source of record batches in a fixed order."""
 
     name: str
     schema: pa.Schema
@@ -43,31 +43,34 @@ class BatchSource:
 
     @property
     def stamp(self) -> str | None:
-        """What tells the rows of a file from others, where that is known."""
+        """Fingerprint of the rows of a file; None if it is unknown."""
         return None
 
     def guesses(self, name: str) -> bool:
-        """Whether the type of a column is guessed, so that all of it may be text."""
+        """Return whether the type of a column is inferred, so that its values may all be text."""
         return False
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """The rows in batches of about so many, each with what messages call its origin. They have
-        at least the columns of ``schema``; where types are guessed, of the types that it says."""
+        """Yield the rows in batches of about ``rows`` rows, each with the name of its origin.
+
+        The batches have at least the columns of ``schema``; where types are inferred, columns have
+        the types of ``schema``. The name of the origin is the one used in messages.
+        """
         raise NotImplementedError
 
     def size(self, columns: Sequence[str]) -> int:
-        """About how many bytes these columns take in memory; 0 where nothing tells."""
+        """Estimate the memory of these columns in bytes; 0 if it is unknown."""
         return 0
 
     def check_unchanged(self) -> None:
-        """That nobody wrote to a file since it was first looked at."""
+        """Check that the file has not been written to since it was first examined."""
 
     def stop(self) -> None:
-        """End reading that waits for somebody to write."""
+        """Stop a read operation that is waiting for input."""
 
 
 class FileSource(BatchSource):
-    """A file that has to stay as it is."""
+    """File that must not change while it is read."""
 
     def __init__(self, path: str) -> None:
         self.name, self.files = path, (path,)
@@ -75,14 +78,14 @@ class FileSource(BatchSource):
 
     @property
     def stamp(self) -> str:
-        """Its place, size and time."""
+        """Fingerprint of its path, size and modification time."""
         import hashlib  # loads OpenSSL
 
         told = json.dumps([os.path.realpath(self.name), *self._stamp])
         return hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:32]
 
     def check_unchanged(self) -> None:
-        """By size and time."""
+        """Check that size and modification time are unchanged."""
         if _stamp(self.name) != self._stamp:
             raise InputError(f"{self.name}: {_CHANGED}")
 
@@ -96,7 +99,7 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 class ParquetSource(FileSource):
-    """A Parquet file."""
+    """Parquet file."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -109,14 +112,17 @@ class ParquetSource(FileSource):
         return parquet.ParquetFile(self.name, page_checksum_verification=True, **options)
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """The row groups, a batch of rows at a time."""
+        """Yield the row groups, one batch of rows at a time."""
         with self._open(buffer_size=_PIECE, pre_buffer=False) as file:
             # One thread decodes as fast as two that wait for each other.
             for batch in file.iter_batches(rows, columns=schema.names, use_threads=False):
                 yield self.name, batch
 
     def size(self, columns: Sequence[str]) -> int:
-        """By the types, and what Parquet says of text, which it may hold more densely."""
+        """Compute the size from the types, and from the metadata of Parquet for text.
+
+        Parquet may store text more densely than memory does.
+        """
         with self._open() as file:
             other = [name for name in columns if value_bytes(self.schema.field(name).type) is None]
             stored: int = sum(c.total_uncompressed_size for c in _chunks(file, other))
@@ -124,7 +130,7 @@ class ParquetSource(FileSource):
 
 
 def _chunks(file: Any, columns: Sequence[str]) -> Iterator[Any]:
-    """What is known of the columns of each row group."""
+    """Yield the metadata of these columns in each row group."""
     metadata, wanted = file.metadata, set(columns)
     leaves = [
         place
@@ -137,20 +143,23 @@ def _chunks(file: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def value_bytes(kind: pa.DataType) -> float | None:
-    """Bytes of a value, where all have as many."""
+    """Return the number of bytes of a value of a type; None if it varies."""
     with suppress(ValueError, AttributeError):
         return float(kind.bit_width) / 8
     return None
 
 
 def fixed_size(schema: pa.Schema, columns: Sequence[str], rows: int) -> int:
-    """Bytes of so many rows. Of text, what any value takes beside its letters, and a few."""
+    """Estimate the number of bytes of ``rows`` rows.
+
+    A text value counts 16 bytes: the overhead of any value, and a few characters.
+    """
     widths = (value_bytes(schema.field(name).type) for name in columns)
     return round(sum(16.0 if width is None else width for width in widths) * rows)
 
 
 class FeatherSource(FileSource):
-    """A Feather file of version 2, which is an Arrow IPC file."""
+    """Feather file of version 2, which is an Arrow IPC file."""
 
     def __init__(self, path: str) -> None:
         import pyarrow as pa
@@ -164,7 +173,7 @@ class FeatherSource(FileSource):
         self.rows = fragment.count_rows()
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Batches as they were written."""
+        """Yield the batches as they were written."""
         import pyarrow as pa
         from pyarrow import ipc
 
@@ -174,30 +183,30 @@ class FeatherSource(FileSource):
                 yield self.name, reader.get_batch(number)
 
     def size(self, columns: Sequence[str]) -> int:
-        """By the types; of text there is only a guess."""
+        """Compute the size from the types; that of text is only a guess."""
         return fixed_size(self.schema, columns, self.rows or 0)
 
 
 def column_indices(schema: pa.Schema, wanted: pa.Schema) -> list[int]:
-    """Where the wanted columns stand, in their order there."""
+    """Return the sorted indices of the wanted columns in a schema."""
     return sorted(schema.get_field_index(name) for name in wanted.names)
 
 
 class TableSource(BatchSource):
-    """A table in memory."""
+    """Table in memory."""
 
     def __init__(self, table: pa.Table, name: str) -> None:
         self.name, self.schema, self.rows = name, table.schema, table.num_rows
         self._table = table
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Parts of the chunks of memory."""
+        """Yield slices of the chunks in memory."""
         for batch in self._table.select(schema.names).to_batches(max_chunksize=rows):
             yield self.name, batch
 
 
 class ReaderSource(BatchSource):
-    """Batches of Arrow that somebody hands out once."""
+    """Arrow record batches that can be read only once."""
 
     again = False
 
@@ -205,13 +214,13 @@ class ReaderSource(BatchSource):
         self.name, self.schema, self._reader = name, reader.schema, reader
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Whatever comes."""
+        """Yield the batches as they arrive."""
         for batch in self._reader:
             yield self.name, batch
 
 
 class DatasetSource(BatchSource):
-    """A dataset of Arrow, with the filter and the partitions that it has."""
+    """Arrow dataset, with its filter and its partitions."""
 
     def __init__(self, dataset: Any) -> None:
         self.name, self.schema, self._dataset = "dataset", dataset.schema, dataset
@@ -222,14 +231,14 @@ class DatasetSource(BatchSource):
         return {path: _stamp(path) for path in self.files if os.path.exists(path)}
 
     def check_unchanged(self) -> None:
-        """Of files on this machine, by size and time."""
+        """Check size and modification time of the files that are on this machine."""
         now = self._stamped()
         changed = [path for path, stamp in self._stamps.items() if now.get(path) != stamp]
         if changed:
             raise InputError(f"{changed[0]}: {_CHANGED}")
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """In the order of the files."""
+        """Yield the batches in the order of the files."""
         from pyarrow import dataset
 
         options: dict[str, Any] = {}
@@ -250,7 +259,10 @@ class DatasetSource(BatchSource):
 
 
 class PartitionedSource(BatchSource):
-    """A file with columns that the names of its directories tell, whatever it has of that name."""
+    """File with additional columns, the values of which are in the names of its directories.
+
+    These columns replace those of the same name in the file.
+    """
 
     def __init__(self, part: BatchSource, keys: Mapping[str, pa.Scalar]) -> None:
         import pyarrow as pa
@@ -262,15 +274,15 @@ class PartitionedSource(BatchSource):
 
     @property
     def stamp(self) -> str | None:
-        """That of the file."""
+        """Fingerprint of the file."""
         return self._part.stamp
 
     def guesses(self, name: str) -> bool:
-        """Of what the file holds alone."""
+        """Return whether the type of a column of the file itself is inferred."""
         return name not in self._keys and self._part.guesses(name)
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Those of the file, with the further columns."""
+        """Yield the batches of the file, with the additional columns."""
         import pyarrow as pa
 
         own = [field for field in schema if field.name not in self._keys]
@@ -284,13 +296,13 @@ class PartitionedSource(BatchSource):
             yield where, pa.RecordBatch.from_arrays(arrays, names)
 
     def size(self, columns: Sequence[str]) -> int:
-        """That of both."""
+        """Estimate the size of the columns of the file and of the additional ones."""
         own = [name for name in columns if name not in self._keys]
         keys = [name for name in columns if name in self._keys]
         return self._part.size(own) + fixed_size(self.schema, keys, self.rows or 0)
 
     def check_unchanged(self) -> None:
-        """As for the file."""
+        """Check that the file is unchanged."""
         self._part.check_unchanged()
 
 
@@ -325,15 +337,17 @@ _Lent: TypeAlias = "Callable[[], Any]"
 
 
 class TextFormat:
-    """A kind of text, by its extension."""
+    """Text format of a table, identified by its extension."""
 
     def __init__(self, name: str, kind: str, text: Collection[str]) -> None:
         self.name, self.kind, self.text = name, kind, text
         self.names: list[str] = []
 
     def schema(self, head: bytes) -> pa.Schema:
-        """The columns of a text that begins so. Where there is more of it, the head has to be
-        longer than ``HEAD``."""
+        """Infer the schema of a text from its first bytes.
+
+        If the text is longer than its head, the head has to be longer than ``HEAD``.
+        """
         import pyarrow as pa
 
         with _lend_stream(self._checked(io.BytesIO(head))) as lent, self._errors():
@@ -349,7 +363,7 @@ class TextFormat:
         return pa.string() if is_date or field.name in self.text else field.type
 
     def batches(self, stream: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The rows of a text, with columns of these types."""
+        """Yield the rows of a text, with columns of the given types."""
         with _lend_stream(self._checked(stream)) as lent, self._errors():
             yield from self._open(lent, BLOCK, schema)
 
@@ -388,7 +402,7 @@ class TextFormat:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Says where a value is of another type than those of the first rows."""
+        """Report where a value has a type other than that of the first rows."""
         import pyarrow as pa
 
         try:
@@ -413,7 +427,7 @@ class TextFormat:
 
 
 class TextFile(FileSource):
-    """A file of CSV or JSON Lines."""
+    """CSV or JSON Lines file."""
 
     def __init__(self, path: str, kind: str, text: Collection[str]) -> None:
         super().__init__(path)
@@ -426,7 +440,7 @@ class TextFile(FileSource):
         self._length = len(head) / max(head.count(b"\n"), 1)  # of a row
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """A block at a time."""
+        """Yield one block at a time."""
         import pyarrow as pa
 
         try:
@@ -439,11 +453,11 @@ class TextFile(FileSource):
             raise
 
     def guesses(self, name: str) -> bool:
-        """Always."""
+        """Return True: all types are inferred."""
         return True
 
     def size(self, columns: Sequence[str]) -> int:
-        """Of all columns, since all are read at once where they are not read in batches."""
+        """Estimate the size of all columns, since all are read unless they are read in batches."""
         size = os.path.getsize(self.name) * (_PACKED if self._source.packed else 1)
         text = [
             name
@@ -456,7 +470,7 @@ class TextFile(FileSource):
 
 
 class TextStream(BatchSource):
-    """Text or an Arrow IPC stream that can be read once: a pipe, the standard input, a stream."""
+    """Text or Arrow IPC stream that can be read once: a pipe, the standard input, a stream."""
 
     again = False
 
@@ -471,7 +485,7 @@ class TextStream(BatchSource):
             raise
 
     def _begin(self, text: Collection[str]) -> None:
-        """Read as much as tells the columns."""
+        """Read enough of the stream to infer the columns."""
         import pyarrow as pa
 
         start = self._waiting.read(8)
@@ -501,7 +515,7 @@ class TextStream(BatchSource):
         self._text = _ResumedStream(head, stream)
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """What has come so far, block by block."""
+        """Yield the data that have arrived, block by block."""
         try:
             for batch in self._reader or self._format.batches(self._text, schema):
                 yield self.name, batch
@@ -509,20 +523,21 @@ class TextStream(BatchSource):
             self._waiting.close()
 
     def guesses(self, name: str) -> bool:
-        """Of text alone."""
+        """Return whether the stream is text, of which all types are inferred."""
         return self._reader is None
 
     def stop(self) -> None:
-        """At the next look."""
+        """Stop at the next check for input."""
         self._waiting.stopped.set()
 
 
 @contextmanager
 def _lend_stream(stream: Any) -> Iterator[_Lent]:
-    """A stream that threads of Arrow read, and may still read after its reader is gone.
+    """Lend a stream to threads of Arrow, which may still read it after their reader is gone.
 
-    An interpreter that ends meanwhile would end badly. So whoever leaves waits until no thread has
-    it any more; nothing else may keep what the function makes.
+    The interpreter could crash if it exited in the meantime. The context manager therefore waits
+    on exit until no thread holds the stream any more; nothing else may keep a reference to the
+    file that the function returns.
     """
     import pyarrow as pa
 
@@ -544,7 +559,7 @@ def _lend_stream(stream: Any) -> Iterator[_Lent]:
 
 
 class _StoppableStream(io.RawIOBase):
-    """A stream until somebody says that it ends."""
+    """Stream that ends once an event is set."""
 
     def __init__(self, stream: Any, ended: threading.Event) -> None:
         super().__init__()
@@ -563,7 +578,7 @@ class _StoppableStream(io.RawIOBase):
 
 
 class _ResumedStream(io.RawIOBase):
-    """What was read of a stream, and the rest."""
+    """Stream that replays the bytes that were already read, followed by all others."""
 
     def __init__(self, head: bytes, rest: Any) -> None:
         super().__init__()
@@ -579,7 +594,7 @@ class _ResumedStream(io.RawIOBase):
 
 
 class _InterruptibleStream:
-    """A stream of bytes that somebody may not yet have written to; waiting for it can be ended."""
+    """Stream of bytes with interruptible reads, as nothing may have been written to it yet."""
 
     def __init__(self, given: Any) -> None:
         self.stopped = threading.Event()
@@ -597,7 +612,7 @@ class _InterruptibleStream:
         self._waits = isinstance(given, str) and _can_wait(self._file)
 
     def read(self, size: int) -> bytes:
-        """As many bytes as asked for, unless the stream ends."""
+        """Read ``size`` bytes, or fewer if the stream ends."""
         blocks: list[bytes] = []
         while size > 0 and (block := self._some(size)):
             blocks.append(block)
@@ -605,7 +620,7 @@ class _InterruptibleStream:
         return b"".join(blocks)
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close the file if it was opened by this object."""
         if self._is_own:
             self._file.close()
 
@@ -623,7 +638,7 @@ class _InterruptibleStream:
 
 
 def _can_wait(file: Any) -> bool:
-    """Whether one can ask if there is something to read."""
+    """Return whether a file can be polled for input."""
     try:
         mode = os.fstat(file.fileno()).st_mode
     except (OSError, ValueError, AttributeError):

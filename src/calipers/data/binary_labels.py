@@ -1,4 +1,4 @@
-"""Two classes: which of them is the positive one, and what is predicted of it."""
+"""Binary class labels: the positive class, its predictions and its probabilities."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BinaryLabels:
-    """Two classes: their names, negative first, and whether each row is positive.
+    """Class names, negative class first, and the class of each row.
 
-    ``others`` are the classes that the negative one is made of, when the truth has more than two.
+    ``positive`` is the mask of the positive rows. ``others`` are the classes that make up the
+    negative one when the truth has more than two classes.
     """
 
     names: tuple[str, str]
@@ -49,12 +50,13 @@ def encode_binary(
     said: Iterable[str] = (),
     both: Sequence[Any] | None = None,
 ) -> BinaryLabels:
-    """The truth of a two-class problem, and which class is the positive one.
+    """Encode the truth of a binary problem and determine its positive class.
 
-    Without ``positive``, 1 (or True) is positive against 0 (or −1, or False); any other pair of
-    labels has to say which one it means. With it, all other classes make up the negative one.
-    Where all rows are of one class, the other is the one that it makes such a pair with, or one
-    that ``said`` names: classes that systems predict. ``both`` names the two, if that was asked.
+    Without ``positive``, 1 (or True) is positive against 0 (or −1, or False); for any other pair
+    of labels the positive one has to be named. With it, all other classes make up the negative
+    one. If all rows belong to one class, the other is the one that forms such a pair with it, or
+    one in ``said``: classes that systems predict. ``both`` names the two classes if they were
+    given.
     """
     column = encode_labels(truth, what)
     if both is not None:
@@ -93,8 +95,11 @@ def encode_binary(
 def names_two(
     labels: Sequence[Any], positive: Any, score: Any, probability: Any, threshold: Any
 ) -> bool:
-    """Whether ``labels`` only say which two classes there are, of which one is positive: where that
-    one is named, or a threshold, or where scores come in one column."""
+    """Return whether ``labels`` only name the two classes of a binary problem.
+
+    This is so if there are two labels and the positive one or a threshold is given, or if scores
+    come in one column.
+    """
     if len(labels) != 2:
         return False
     if positive is not None or threshold is not None:
@@ -109,7 +114,7 @@ _PAIRS = (("0", "1"), ("-1", "1"), ("False", "True"), ("false", "true"))
 
 
 def find_positive_class(names: Sequence[str]) -> int | None:
-    """The place of the positive class, where the names of two say it themselves."""
+    """Return the index of the positive class of two names that form a known pair, else None."""
     for low, high in _PAIRS:
         if set(names) == {low, high}:
             return list(names).index(high)
@@ -117,12 +122,12 @@ def find_positive_class(names: Sequence[str]) -> int | None:
 
 
 def other_of_pair(name: str) -> str | None:
-    """The class that one makes a pair with in which it is clear which is positive."""
+    """Return the class that forms a pair with this one in which it is clear which is positive."""
     return next(((set(pair) - {name}).pop() for pair in _PAIRS if name in pair), None)
 
 
 def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> list[str]:
-    """The class that no row has."""
+    """Return the second class of a truth that has only one, or raise an error if it is unknown."""
     named = None if positive is None else label_name(positive)
     others = {other for other in said if other != name}
     pairs = [(set(pair) - {name}).pop() for pair in _PAIRS if name in pair]
@@ -168,7 +173,7 @@ def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
 
 
 def encode_predictions(predicted: Any, labels: BinaryLabels, what: str) -> npt.NDArray[np.bool_]:
-    """Whether each row is predicted to be of the positive class."""
+    """Encode predictions as the mask of the rows that are predicted to be positive."""
     negative, positive = labels.names
     column = encode_labels(predicted, what)
     check_predicted(column, labels.classes, what)
@@ -189,7 +194,7 @@ def encode_predictions(predicted: Any, labels: BinaryLabels, what: str) -> npt.N
 def positive_probability(
     probability: Any, labels: BinaryLabels, what: str
 ) -> npt.NDArray[np.floating[Any]]:
-    """The probability of the positive class: a column of it, or a column for each class."""
+    """Return the probability of the positive class, given its column or one column per class."""
     if not is_table(probability):
         return to_probabilities(probability, what)
     any_class = np.zeros(len(labels.positive), np.intp)

@@ -1,4 +1,4 @@
-"""Where the bytes of a table come from, and text that is checked as it is read."""
+"""Sources of the bytes of a table, and streams of text that is checked while it is read."""
 
 from __future__ import annotations
 
@@ -41,15 +41,22 @@ LONGEST = 1 << 26
 
 @dataclass(frozen=True)
 class ByteSource:
-    """A file that can be read again, or the ``content`` of what can be read only once: a pipe, the
-    standard input, a stream."""
+    """File that can be read again, or the content of a source that can be read only once.
+
+    Attributes
+    ----------
+    name : str
+        Path of the file, or the name of the source in messages.
+    content : bytes, optional
+        Bytes of a pipe, the standard input or a stream; None for a file.
+    """
 
     name: str
     content: bytes | None = None
 
     @classmethod
     def of(cls, given: ByteSource | str | os.PathLike[str] | BinaryIO) -> ByteSource:
-        """From a path (``"-"`` is the standard input), or anything with ``read()``."""
+        """Make a source from a path (``"-"``: standard input) or an object with ``read()``."""
         if isinstance(given, ByteSource):
             return given
         if not isinstance(given, str | os.PathLike):
@@ -80,17 +87,17 @@ class ByteSource:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is read from the file of its name."""
+        """Whether the bytes are read from the file of this name."""
         return self.content is None
 
     @property
     def kind(self) -> str:
-        """What it is, in a word."""
+        """Kind of source, in a word: file or input."""
         return "file" if self.is_file else "input"
 
     @property
     def start(self) -> bytes:
-        """The first bytes, enough to tell what it is."""
+        """First eight bytes, enough to determine the format."""
         if self.content is not None:
             return self.content[:8]
         with open(self.name, "rb") as file:
@@ -98,7 +105,7 @@ class ByteSource:
 
     @property
     def packed(self) -> str | None:
-        """The compression that the first bytes show."""
+        """Compression indicated by the first bytes; None if there is no compression."""
         start = self.start
         packed = next((name for magic, name in PACKED.items() if start.startswith(magic)), None)
         if packed is None and self.is_file and self.name.lower().endswith((".gz", ".zst")):
@@ -107,11 +114,11 @@ class ByteSource:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is not a byte."""
+        """Whether there are no bytes."""
         return not (os.path.getsize(self.name) if self.content is None else self.content)
 
     def digest(self) -> tuple[int, str]:
-        """Size and SHA-256."""
+        """Compute size and SHA-256."""
         import hashlib  # loads OpenSSL, which TREC text has no need of
 
         digest = hashlib.sha256()
@@ -124,14 +131,14 @@ class ByteSource:
             return file.tell(), digest.hexdigest()
 
     def seekable(self) -> Any:
-        """The bytes for a reader that goes back and forth."""
+        """Return the path or a buffer, for a reader that needs random access."""
         import pyarrow as pa
 
         return self.name if self.content is None else pa.BufferReader(self.content)
 
     @contextmanager
     def text(self, longest: int | None = LONGEST) -> Iterator[CheckedText]:
-        """The text, unpacked and checked; no line may be longer than so many bytes."""
+        """Open the text, decompressed and checked; no line may be longer than ``longest`` bytes."""
         import pyarrow as pa
 
         given = self.name if self.content is None else pa.py_buffer(self.content)
@@ -139,7 +146,7 @@ class ByteSource:
             yield CheckedText(self.name, stream, longest)
 
     def guessed(self) -> str:
-        """The extension that a table would have, of which only the content is known."""
+        """Infer the file extension of a table from its content."""
         start = self.start
         for magic, kind in TABLES.items():
             if start.startswith(magic):
@@ -152,7 +159,7 @@ class ByteSource:
 
 
 class CheckedText(io.RawIOBase):
-    """A stream of UTF-8, read in blocks; what is no such text is an error that names the line."""
+    """Stream of UTF-8 text, read in blocks; invalid text raises an error that names the line."""
 
     def __init__(self, name: str, stream: pa.NativeFile, longest: int | None) -> None:
         super().__init__()
@@ -162,12 +169,11 @@ class CheckedText(io.RawIOBase):
         self._length = 0  # of the line, so far
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, without the mark that UTF-8 may begin with: as many as asked for, unless
-        the text ends."""
+        """Read the next ``size`` bytes, without a byte order mark; fewer if the text ends."""
         blocks, left = [], sys.maxsize if size < 0 else size
         # What is wrong is told before all is in memory.
         while left and (block := self._next(min(left, _BLOCK))):
@@ -214,7 +220,7 @@ class CheckedText(io.RawIOBase):
         self._before = block[-64:] if len(block) >= 64 else (self._before + block)[-64:]
 
     def _measure(self, block: bytes) -> None:
-        """That no line is too long, of which all but the last begin or end in the block."""
+        """Check that no line is too long; all but the last begin or end in the block."""
         if self._longest is None:
             return
         end = b"\n" if b"\n" in block else b"\r"
@@ -229,7 +235,7 @@ class CheckedText(io.RawIOBase):
             self._length = len(block) - last - 1
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Each line with its number, from 1."""
+        """Yield each line with its number, counted from 1."""
         rest, number = b"", 0
         while block := self.read(_BLOCK):
             *whole, rest = (rest + block).split(b"\n")
@@ -246,8 +252,10 @@ _MAYBE_NULL = re.compile(rb"\n[ \t\r]*(n|nu|nul)?\Z")
 
 
 class JsonLines(io.RawIOBase):
-    """JSON Lines on their way to Arrow, which a block that begins with null ends, and the whole
-    process with it."""
+    """Stream of JSON Lines for Arrow in which no line is null.
+
+    Arrow would abort the whole process on a block that begins with null.
+    """
 
     def __init__(self, name: str, stream: Any) -> None:
         super().__init__()
@@ -255,11 +263,11 @@ class JsonLines(io.RawIOBase):
         self._line, self._begun = 1, b"\n"  # of a line that may be null what there is of it
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, in which no line is null."""
+        """Read the next bytes, and check that no line is null."""
         block: bytes = self._stream.read(size)
         text = self._begun + block
         found = _NULL.search(text)

@@ -1,4 +1,4 @@
-"""Columns of labels, and the classes that they name."""
+"""Columns of class labels, and their encoding as integer codes."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Codes: TypeAlias = "npt.NDArray[np.intp]"
 
 @dataclass(frozen=True)
 class EncodedLabels:
-    """A column of labels as positions in the list of its distinct labels.
+    """Column of labels, encoded as indices into the sequence of its distinct labels.
 
-    The labels stand in the order of an ordered categorical, else in ascending order, of numbers or
-    of text. Every one of them occurs.
+    The labels are in the order of an ordered categorical, else in ascending order of numbers or of
+    text. Each of them occurs at least once.
     """
 
     labels: tuple[Any, ...]
@@ -42,19 +42,19 @@ class EncodedLabels:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The labels as text."""
+        """Labels as text."""
         return tuple(label_name(label) for label in self.labels)
 
 
 @dataclass(frozen=True)
 class ClassLabels:
-    """The names of the classes, and the class of each row as a position among them."""
+    """Names of the classes, and the class of each row as an index into them."""
 
     names: tuple[str, ...]
     codes: Codes
 
     def codes_of(self, values: Any, what: str) -> Codes:
-        """Another column, such as predictions, as positions among the same names."""
+        """Encode another column, such as predictions, as indices into the same names."""
         column = encode_labels(values, what)
         check_length(column.codes, len(self.codes), what)
         position = label_index(self.names)
@@ -73,7 +73,7 @@ class ClassLabels:
 
 
 def label_name(label: Any) -> str:
-    """A label as text; 1.0 and 1 are the same class."""
+    """Convert a label to text; 1.0 and 1 are the same class."""
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, float) and label.is_integer():
@@ -90,13 +90,13 @@ _AS_NUMBER = {"False": "0", "True": "1"}
 
 
 def label_index(names: Iterable[str]) -> dict[str, int]:
-    """Where each name stands; True and 1 are equal, and so are their names."""
+    """Return the index of each name; True and 1 are equal, and so are their names."""
     exact = {name: position for position, name in enumerate(names)}
     return {_AS_NUMBER.get(name, name): at for name, at in exact.items()} | exact
 
 
 def find_label(positions: Mapping[str, int], name: str) -> int | None:
-    """Where a name stands."""
+    """Return the index of a name, or None."""
     return positions.get(name, positions.get(_AS_NUMBER.get(name, name)))
 
 
@@ -107,12 +107,12 @@ def _recode(codes: Codes, to: Sequence[int]) -> Codes:
 
 
 def encode_labels(values: Any, what: str) -> EncodedLabels:
-    """A column of labels, encoded; what is encoded already comes back as it is.
+    """Encode a column of labels; a column that is encoded already is returned unchanged.
 
     Raises
     ------
     InputError
-        When the column is empty, is no column, or has missing values.
+        If the column is empty, is not a column, or has missing values.
     """
     if isinstance(values, EncodedLabels):
         return values
@@ -140,8 +140,9 @@ def encode_labels(values: Any, what: str) -> EncodedLabels:
 
 
 def group_codes(values: Any, what: str) -> Array:
-    """What tells the groups of rows apart that a column names, in the order of the names: numbers
-    and times as they are; of text the place of each among all.
+    """Return values that identify the group of each row, in the order of the group names.
+
+    Numbers and times are returned unchanged; text is replaced by its rank among all names.
 
     >>> group_codes(["b", "a", "b"], "cluster").tolist()
     [1, 0, 1]
@@ -159,7 +160,7 @@ def group_codes(values: Any, what: str) -> Array:
 
 
 def _encode_dictionary(values: Any) -> pa.DictionaryArray | None:
-    """Categoricals and text of pandas, polars and Arrow, encoded by Arrow; None for the rest."""
+    """Encode a categorical or text column of pandas, polars or Arrow by Arrow; else return None."""
     module = type(values).__module__.split(".")[0]
     if module in ("pandas", "polars") and not hasattr(values, "dtype"):  # a table
         return None
@@ -197,7 +198,7 @@ def _indices(column: pa.DictionaryArray) -> Codes:
 
 
 def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
-    """The distinct values, in any order, and where each row's stands among them."""
+    """Return the distinct values, in any order, and the index of each row's value among them."""
     kind = array.dtype.kind
     if kind == "b":
         return [False, True], array.astype(np.intp)
@@ -227,7 +228,7 @@ def _find_distinct(array: Array) -> tuple[list[Any], Codes]:
 
 
 def _drop_unused(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> EncodedLabels:
-    """Without labels that do not occur, each name once, in their order."""
+    """Drop labels that do not occur, merge those of equal names, and sort the others."""
     occurs = np.bincount(codes, minlength=len(labels)) > 0
     by_name: dict[str, Any] = {}
     for label, there in zip(labels, occurs, strict=True):
@@ -240,7 +241,7 @@ def _drop_unused(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> Encod
 
 
 def sort_labels(labels: Iterable[Any]) -> list[Any]:
-    """Numbers by value, everything else by its text."""
+    """Sort numbers by value, and everything else by its text."""
     kept = list(labels)
     numbers = all(isinstance(label, int | float | np.number) for label in kept)
     return sorted(kept) if numbers else sorted(kept, key=label_name)
@@ -254,24 +255,32 @@ def encode_classes(
     named: Iterable[Any] = (),
     what: str = "truth",
 ) -> ClassLabels:
-    """The classes of a problem of any number of classes, and the class of each row.
+    """Encode the class of each row of a problem with any number of classes.
 
     Parameters
     ----------
-    truth
-        A column of labels: text, numbers, Booleans or a categorical.
-    labels
-        The names of the classes in the order wanted, those without a row included. Unless given,
-        the labels that occur: in the order of an ordered categorical, else in ascending order.
-    also
-        Other columns whose labels are classes too, such as predictions, by what messages call them.
-    named
+    truth : array-like of shape (n,)
+        Column of labels: text, numbers, Booleans or a categorical.
+    labels : sequence, optional
+        Names of the classes in the desired order, including those without a row. By default the
+        labels that occur: in the order of an ordered categorical, else in ascending order.
+    also : mapping of str to array-like, optional
+        Other columns whose labels are classes too, such as predictions, by their names in
+        messages.
+    named : iterable, default=()
         Names that are classes too, such as those that have a column of probabilities.
+    what : str, default="truth"
+        Name of the column in messages.
+
+    Returns
+    -------
+    ClassLabels
+        Names of the classes, and the class of each row as an index into them.
 
     Raises
     ------
     InputError
-        When values are missing, or a row has a class that ``labels`` leaves out.
+        If values are missing, or a row has a class that is not in ``labels``.
 
     Examples
     --------
@@ -317,7 +326,7 @@ MOST_WHOLE_NUMBERS = 100
 
 
 def check_classes(truth: EncodedLabels, rows: int, what: str = "truth") -> None:
-    """That a column of numbers, of so many rows, is one of classes, and not of measurements."""
+    """Check that a column of ``rows`` rows holds classes rather than measurements."""
     labels = truth.labels
     if truth.ordered or not all(isinstance(x, int | float | np.number) for x in labels):
         return
@@ -335,7 +344,7 @@ def check_classes(truth: EncodedLabels, rows: int, what: str = "truth") -> None:
 
 
 def check_predicted(predicted: EncodedLabels, truth: Sequence[str], what: str) -> None:
-    """That a column of predictions is one of labels, and not of scores."""
+    """Check that a column of predictions holds labels rather than scores."""
     known = label_index(truth)
     for code, label in enumerate(predicted.labels):
         fraction = isinstance(label, float) and not label.is_integer()

@@ -1,4 +1,4 @@
-"""Probabilities or scores with a column for each class."""
+"""Class probabilities and scores, with one column per class."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ SUM_TOLERANCE = 1e-6
 
 
 def has_class_columns(probability: Any, names: Sequence[str]) -> bool:
-    """Whether a dict holds a column for each class of one system, and not several systems."""
+    """Return whether a dict has one column per class of one system, not several systems."""
     if not isinstance(probability, Mapping) or any(map(is_table, probability.values())):
         return False
     return {label_name(key) for key in probability} == set(names) or len(names) > 2
 
 
 def is_one_column(given: Any, names: Sequence[str]) -> bool:
-    """Whether scores or probabilities are a column for each system, not one for each class."""
+    """Return whether scores or probabilities have one column per system, rather than per class."""
     if isinstance(given, Mapping):
         return not (has_class_columns(given, names) or any(map(is_table, given.values())))
     return not is_table(given)
 
 
 def is_table(values: Any) -> bool:
-    """Whether values stand in several columns."""
+    """Return whether values have several columns."""
     if isinstance(values, Mapping) or is_frame(values):
         return True
     if isinstance(values, list | tuple):
@@ -53,7 +53,7 @@ def is_table(values: Any) -> bool:
 
 
 def is_distribution(truth: Any) -> bool:
-    """Whether a truth is a table of a column for each of several classes: one column is none."""
+    """Return whether a truth has one column for each of several classes."""
     if not is_table(truth):
         return False
     names = column_names(truth)
@@ -64,7 +64,7 @@ def is_distribution(truth: Any) -> bool:
 
 
 def probability_columns(probability: Any) -> tuple[str, ...]:
-    """The classes that probabilities have columns of: none where they come in a given order."""
+    """Return the classes that the columns are named after; empty if columns have no names."""
     return tuple(map(label_name, column_names(probability)))
 
 
@@ -75,27 +75,36 @@ def probability_matrix(
     *,
     distribution: bool = True,
 ) -> ClassTable:
-    """Probabilities of K classes as an array of shape (rows, K), in the order of the classes; and
-    of each row, from the same pass that checks them, the class of the highest (the first of
-    equals), the probability of its own class, and the sum of the squares of the others.
+    """Convert probabilities of K classes to an array of shape (n, K), in the order of the classes.
 
-    An array of single or double precision is taken as it lies, whatever its order of memory.
+    The pass that checks the rows also computes three values of each row: the class of the highest
+    probability (the first in a tie), the probability of its own class, and the sum of the squares
+    of all others. An array of single or double precision is not copied, whatever its memory order.
 
     Parameters
     ----------
-    values
-        A column for each class: a dict or a data frame, matched by name, or an array of shape
-        (rows, K) in the order of the classes.
-    classes
-        The classes, and that of each row.
-    distribution
-        Whether they are probabilities; else scores, of which any finite number will do.
+    values : dict, data frame or array of shape (n, K)
+        One column per class: a dict or a data frame, matched by name, or an array in the order of
+        the classes.
+    classes : ClassLabels
+        Classes, and the class of each row.
+    what : str, default="probability"
+        Name of the values in messages.
+    distribution : bool, default=True
+        Whether the values are probabilities. Otherwise they are scores, which may be any finite
+        numbers.
+
+    Returns
+    -------
+    tuple of ndarray
+        Table, class of the highest value, value of the own class, and sum of the squares of the
+        others.
 
     Raises
     ------
     InputError
-        When a class has no column or a column no class, when a value is missing or lies outside of
-        [0, 1], or when a row does not sum to one within 1e-6; the first such row is named.
+        If a class has no column or a column no class, if a value is missing or outside [0, 1], or
+        if a row does not sum to one within 1e-6; the first such row is named.
 
     Examples
     --------
@@ -138,8 +147,10 @@ def probability_matrix(
 
 
 def check_columns(values: Any, classes: ClassLabels, what: str) -> None:
-    """That of columns with names one at least is that of a class with rows; else they are systems,
-    in all likelihood, with a column each for one class."""
+    """Check that at least one named column is that of a class with rows.
+
+    Otherwise the columns are most likely systems, each with one column for one class.
+    """
     columns = probability_columns(values)
     if not columns or len(set(columns)) == len(classes.names):
         return
@@ -164,7 +175,7 @@ def _one_for_all(has: str, names: Sequence[str], what: str) -> InputError:
 def _match_columns(
     table: Any, columns: Sequence[str], names: Sequence[str], what: str
 ) -> list[tuple[int, Any]]:
-    """Each column of a dict or data frame with the position of its class."""
+    """Pair each column of a dict or data frame with the index of its class."""
     position = label_index(names)
     found: dict[int, Any] = {}
     for key, name in zip(column_names(table), columns, strict=True):
@@ -183,7 +194,7 @@ def _match_columns(
 def _from_columns(
     columns: list[tuple[int, Any]], names: Sequence[str], rows: int, what: str
 ) -> npt.NDArray[np.floating[Any]]:
-    """A table of columns that come one by one."""
+    """Build a matrix from separate columns."""
     made = [(at, to_numbers(column, f"{what} of {names[at]!r}")) for at, column in columns]
     for at, values in made:
         check_length(values, rows, f"{what} of {names[at]!r}")
@@ -202,7 +213,7 @@ def _bad_value(
     *,
     distribution: bool,
 ) -> InputError:
-    """What is wrong with the first value of a row that may not stand there."""
+    """Return the error for the first invalid value of a row."""
     fine = (row >= 0) & (row <= 1) if distribution else np.isfinite(row)
     at = int(np.argmin(fine))
     expected = "probabilities between 0 and 1" if distribution else "finite numbers"

@@ -1,4 +1,4 @@
-"""The columns of one evaluation: by name from a table, joined by an id, without missing values."""
+"""Input columns of one evaluation: looked up by name, joined by id, without missing values."""
 
 from __future__ import annotations
 
@@ -35,14 +35,27 @@ Ids: TypeAlias = "pa.Array | Sequence[str]"
 
 
 def row_names(ids: Ids) -> list[str]:
-    """What rows are called."""
+    """Return the names of rows as text."""
     return [str(name) for name in (ids.to_pylist() if hasattr(ids, "to_pylist") else ids)]
 
 
 @dataclass(frozen=True)
 class InputColumns:
-    """The columns, each as it was called, what was left out of them, and why; the rows that are
-    left, the ids of all, and what systems cost."""
+    """Columns of an evaluation, with the rows that were dropped from them and why.
+
+    Attributes
+    ----------
+    columns : dict
+        Columns by argument name.
+    notes : tuple of str
+        Notes on the rows that were dropped.
+    left : ndarray, optional
+        Indices of the remaining rows; None if no row was dropped.
+    ids : pyarrow.Array, optional
+        Ids of all rows; None if rows have no ids.
+    costs : Costs
+        Costs of the systems.
+    """
 
     columns: dict[str, Any]
     notes: tuple[str, ...] = ()
@@ -51,12 +64,14 @@ class InputColumns:
     costs: Costs = NO_COSTS
 
     def names(self) -> Ids | None:
-        """The ids of the rows that are left, where rows have such, as they are in the table:
-        :func:`row_names` says what they are called, which is rarely asked."""
+        """Return the ids of the remaining rows in the type of the table, or None if rows have none.
+
+        :func:`row_names` converts them to text, which is rarely needed.
+        """
         return self.ids if self.ids is None or self.left is None else take_rows(self.ids, self.left)
 
     def named(self, row: int) -> str:
-        """What a row is called: by its id, or by its place in what was given."""
+        """Return the name of a row: its id, or its index in the input."""
         place = row if self.left is None else int(self.left[row])
         return f"row {place}" if self.ids is None else repr(self.ids[place].as_py())
 
@@ -70,32 +85,37 @@ def collect_columns(
     wide: Collection[str] = ("probability",),
     cost: Any = None,
 ) -> InputColumns:
-    """The columns of an evaluation, of one length and in one order of rows.
+    """Collect the columns of an evaluation, with equal length and order of rows.
 
     Parameters
     ----------
-    columns
-        By what they are called: ``truth``, ``score`` and so on. Each is None, a column, the name of
-        a column of ``data``, or a list or dict of those. ``"p_*"`` stands for all columns that
-        begin so, by what stands behind it.
-    data
-        A data frame, or the path of a table.
-    by
-        A column of ids in ``data``, by which tables among the columns (data frames or paths) are
+    columns : mapping of str to column
+        Columns by argument name: ``truth``, ``score`` and so on. Each is None, a column, the name
+        of a column of ``data``, or a list or dict of these. ``"p_*"`` selects all columns that
+        begin with ``p_``, named by what follows the prefix.
+    data : data frame or path, optional
+        Table to which names of columns refer.
+    by : str, optional
+        Column of ids in ``data``, by which tables among the columns (data frames or paths) are
         joined to it.
-    missing
-        ``"error"``, or ``"drop"`` to leave out every row of which a value is missing, or whose id
-        another table does not have or has twice.
-    wide
-        What may have several columns in a table of its own.
-    cost
-        What systems cost, as :meth:`Costs.of` takes it; its columns are looked up, joined and left
-        out as the others are.
+    missing : {"error", "drop"}, default="error"
+        Treatment of missing values. ``"drop"`` removes every row that has a missing value, or
+        whose id is absent from another table or occurs there twice.
+    wide : collection of str, default=("probability",)
+        Arguments that may have several columns in a table of their own.
+    cost : object, optional
+        Costs of the systems, as accepted by :meth:`Costs.of`. Its columns are looked up, joined
+        and filtered as the others are.
+
+    Returns
+    -------
+    InputColumns
+        Columns, with notes on the rows that were dropped.
 
     Raises
     ------
     InputError
-        When a name is unknown, or ids are missing, too many or there twice.
+        If a name is unknown, or if ids are missing, unknown or duplicated.
     """
     if missing not in MISSING:
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
@@ -123,7 +143,7 @@ def collect_columns(
 
 
 def file_origin(path: str) -> InputOrigin:
-    """Where the rows of a file came from, as provenance has it."""
+    """Return the origin of the rows of a file, as recorded in the provenance."""
     from calipers.data.trec import InputOrigin
 
     # Pipes have no size, and neither do datasets that are elsewhere.
@@ -134,7 +154,7 @@ def file_origin(path: str) -> InputOrigin:
 def add_files(
     inputs: Sequence[InputOrigin], data: Any, columns: Mapping[str, Any] = MappingProxyType({})
 ) -> list[InputOrigin]:
-    """Inputs with the files that a table and the tables of columns are read from, each once."""
+    """Add the files of a table and of the tables of columns to the inputs, each once."""
     beside = _paths(columns)
     given = [os.fspath(of) for of in (data, *beside) if isinstance(of, str | os.PathLike)]
     known = {of.path for of in inputs}
@@ -142,7 +162,7 @@ def add_files(
 
 
 def _paths(columns: Any) -> Iterator[os.PathLike[str]]:
-    """The paths that stand in the place of columns."""
+    """Yield the paths that are given in place of columns."""
     if isinstance(columns, Mapping):
         for of in columns.values():
             yield from _paths(of)
@@ -151,8 +171,9 @@ def _paths(columns: Any) -> Iterator[os.PathLike[str]]:
 
 
 def columns_read(given: Any, names: Sequence[str]) -> Sequence[str]:
-    """The columns of a table that texts name, to be read alone; all of them where a text names
-    none, as an error says what there are.
+    """Return the columns of a table that are named, so that only they are read.
+
+    If a text names no column, all columns are returned, because the error message lists them.
 
     >>> columns_read({"truth": "y", "probability": ["p_*"]}, ["id", "y", "p_a", "p_b"])
     ['y', 'p_a', 'p_b']
@@ -168,7 +189,7 @@ def columns_read(given: Any, names: Sequence[str]) -> Sequence[str]:
 
 
 def _texts(given: Any, most: int) -> Iterator[str]:
-    """All texts that may name columns, of which there are so many; longer lists hold values."""
+    """Yield all texts that may name one of ``most`` columns; longer lists hold values."""
     if isinstance(given, str):
         yield given
     elif isinstance(given, Mapping):
@@ -196,7 +217,7 @@ def _table(
 
 
 def _resolve(values: Any, table: pa.Table, what: str, join: _IdJoin | None) -> Any:
-    """Names of columns as what they stand for."""
+    """Replace names of columns by the columns themselves."""
     names = table.column_names
     if isinstance(values, str):
         return _columns(table, named_columns(values, names, "data"))
@@ -216,14 +237,14 @@ def _resolve(values: Any, table: pa.Table, what: str, join: _IdJoin | None) -> A
 
 
 def _columns(table: pa.Table, names: Any) -> Any:
-    """The columns of these names, by what they stand for."""
+    """Return the columns with these names, under the names assigned to them."""
     if isinstance(names, Mapping):
         return {name: _columns(table, of) for name, of in names.items()}
     return column(table, names, "data")
 
 
 def select_columns(table: pa.Table, name: str, where: str) -> Any:
-    """A column of a table; for ``p_*``, a dict of all columns that begin so."""
+    """Return a column of a table; for ``p_*``, a dict of all columns with that prefix."""
     found = named_columns(name, table.column_names, where)
     if isinstance(found, str):
         return column(table, found, where)
@@ -231,9 +252,10 @@ def select_columns(table: pa.Table, name: str, where: str) -> Any:
 
 
 def named_columns(given: Any, names: Sequence[str], where: str) -> Any:
-    """What names of columns stand for among those that there are: a name for itself, ``p_*`` for
-    all that begin so, by what stands behind it, and a list for systems that are called as
-    :func:`system_name` says.
+    """Resolve names of columns among those that exist.
+
+    A name stands for itself; ``p_*`` stands for all columns with that prefix, named by what
+    follows it; a list stands for systems, named as by :func:`system_name`.
 
     >>> named_columns(["y", "p_*"], ["y", "p_a", "p_b"], "data")
     {'y': 'y', 'p': {'a': 'p_a', 'b': 'p_b'}}
@@ -253,7 +275,7 @@ def named_columns(given: Any, names: Sequence[str], where: str) -> Any:
 
 
 def match_prefix(text: str, names: Sequence[str]) -> list[str]:
-    """The columns that begin as a text with * says; none where it is the name of one.
+    """Return the columns that match a prefix ``p_*``; none if the text is the name of a column.
 
     >>> match_prefix("p_*", ["y", "p_a", "p_b"])
     ['p_a', 'p_b']
@@ -264,12 +286,15 @@ def match_prefix(text: str, names: Sequence[str]) -> list[str]:
 
 
 def system_name(columns: str) -> str:
-    """What a system is called whose columns are given: ``forest`` for ``forest_*``."""
+    """Return the name of a system given by its columns: ``forest`` for ``forest_*``."""
     return columns[:-1].rstrip("_-.:/ ") or "system" if columns.endswith("*") else columns
 
 
 class _IdJoin:
-    """Puts the rows of other tables in the order of the ids of the first."""
+    """Join of other tables with the first table, by the ids of rows.
+
+    The rows of the other tables are put into the order of the ids of the first.
+    """
 
     def __init__(self, table: pa.Table, by: str, *, drop: bool, wide: Collection[str]) -> None:
         if by not in table.column_names:
@@ -291,7 +316,7 @@ class _IdJoin:
             raise InputError(f"{where}: {_format_ids(twice, 'id')} there more than once")
 
     def column(self, table: pa.Table, what: str) -> Any:
-        """The values of another table, in the order of the first."""
+        """Return the values of another table, in the order of the first."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -327,7 +352,7 @@ class _IdJoin:
         return _values(taken, what, self.wide)
 
     def notes(self) -> list[str]:
-        """What was left out, and why."""
+        """Return a note on the rows that were dropped, and why."""
         if not self._said:
             return []
         lost = int(self.lost.sum())
@@ -337,7 +362,7 @@ class _IdJoin:
 
 
 def _repeated_ids(ids: pa.Array) -> pa.Array:
-    """The ids that stand more than once, in the order of their first row."""
+    """Return the ids that occur more than once, in the order of their first row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -348,13 +373,17 @@ def _repeated_ids(ids: pa.Array) -> pa.Array:
 
 
 def _format_ids(ids: Any, what: str) -> str:
-    """``the ids 'a', 'b', 'c' and 4 more are``."""
+    """Format ids as ``the ids 'a', 'b', 'c' and 4 more are``."""
     named = format_first_names(ids.to_pylist())
     return f"the {what} {named} is" if len(ids) == 1 else f"the {what}s {named} are"
 
 
 def _values(table: pa.Table, what: str, wide: Collection[str]) -> Any:
-    """What a table has beside its ids: one column, the one called so, or columns of classes."""
+    """Return the columns of a table other than its ids.
+
+    These are its only column, the column that has the name of the argument, or several columns if
+    the argument may have them.
+    """
     kind = what.split(" ", maxsplit=1)[0]
     if table.num_columns == 1:
         return combine_chunks(table.column(0))
@@ -370,7 +399,7 @@ def _values(table: pa.Table, what: str, wide: Collection[str]) -> Any:
 
 
 def _leaves(values: Any, what: str) -> Iterator[tuple[str, Any]]:
-    """Every column with what it is called."""
+    """Yield every column with its name in messages."""
     if isinstance(values, Mapping):
         for name, value in values.items():
             inner = f"{what} of" if "'" in what else what
@@ -386,7 +415,7 @@ def _leaves(values: Any, what: str) -> Iterator[tuple[str, Any]]:
 def _complete_rows(
     columns: Mapping[str, Any],
 ) -> tuple[dict[str, Any], list[str], npt.NDArray[np.intp] | None]:
-    """The rows of which no value is missing, what was left out and why, and which these are."""
+    """Drop the rows with a missing value; return the columns, notes, and the remaining indices."""
     lost, said = incomplete_rows(columns)
     if lost is None or not lost.any():
         return dict(columns), [], None
@@ -396,7 +425,7 @@ def _complete_rows(
 
 
 def incomplete_rows(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, int]]:
-    """The rows of which a value is missing, and how many values are missing in which column."""
+    """Return the mask of the incomplete rows, and the number of missing values per column."""
     lost: Mask | None = None
     said: dict[str, int] = {}
     for what, values in columns.items():
@@ -413,8 +442,13 @@ def incomplete_rows(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, 
 
 
 def drop_incomplete(lost: int, rows: int, missing: Mapping[str, int]) -> str:
-    """That rows are left out, with how many values are missing in which column; an error where none
-    is left."""
+    """Return the note on dropped rows, with the number of missing values per column.
+
+    Raises
+    ------
+    InputError
+        If no row is complete.
+    """
     said = ", ".join(f"{number} in {name}" for name, number in missing.items() if number)
     if lost == rows:
         raise InputError(f"no row is complete; values are missing: {said}")

@@ -1,4 +1,4 @@
-"""Confusion matrices as input, and which way round they are."""
+"""Confusion matrices as input, and the orientation of their axes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ TOTALS = ("total", "totals", "all", "sum", "population", "Σ")
 
 
 def meaning(name: Any) -> str | None:
-    """What an axis of this name is; None where that does not say.
+    """Return what an axis with this name holds, truth or predictions; None if it is unclear.
 
     >>> meaning("Actual class"), meaning("y_pred"), meaning("cancer")
     ('truth', 'predicted', None)
@@ -68,7 +68,9 @@ def meaning(name: Any) -> str | None:
 
 
 def parse_header(name: Any) -> str | None:
-    r"""What the rows are by the header of their column, ``predicted\truth`` or ``actual``.
+    r"""Return what the rows are according to the header of their column, else None.
+
+    A header is ``predicted\truth`` or ``actual``, for example.
 
     >>> parse_header(r"predicted\truth"), parse_header("truth / prediction"), parse_header("cancer")
     ('predicted', 'truth', None)
@@ -81,20 +83,23 @@ def parse_header(name: Any) -> str | None:
 
 
 def names_both(name: Any) -> bool:
-    """Whether a header names rows and columns, which only a matrix has."""
+    """Return whether a header names both rows and columns, which only that of a matrix does."""
     return len(_BETWEEN.split(str(name))) == 2 and parse_header(name) is not None
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The rows or the columns of a matrix: what they are called, None where they have no names, and
-    what they are, where that is known."""
+    """Rows or columns of a confusion matrix.
+
+    ``names`` are the names of the classes, None if there are none; ``what`` is truth or predicted,
+    None if it is unknown.
+    """
 
     names: tuple[str, ...] | None = None
     what: str | None = None
 
     def told(self) -> Axis:
-        """What the names say besides, such as all of them beginning with "predicted"."""
+        """Add what the names indicate, such as all of them beginning with "predicted"."""
         if not self.names:
             return self
         parts = [re.split(r"[\s:_=-]+", name.strip(), maxsplit=1) for name in self.names]
@@ -113,7 +118,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """Counts by row and column, with what is known of both; ``where`` is what messages call it."""
+    """Table of counts, with its two axes; ``where`` is its name in messages."""
 
     counts: npt.NDArray[np.float64]
     rows: Axis
@@ -121,20 +126,23 @@ class CountTable:
     where: str = "confusion"
 
     def told(self) -> CountTable:
-        """With what the names of rows and columns tell, unless they tell the same of both, which
-        then are names of classes as any others."""
+        """Add what the names of rows and columns indicate.
+
+        If they indicate the same for both axes, they are names of classes like any others, and
+        ignored.
+        """
         rows, columns = self.rows.told(), self.columns.told()
         if rows.what is not None and rows.what == columns.what:
             return self
         return replace(self, rows=rows, columns=columns)
 
     def said(self, rows: str | None) -> str | None:
-        """What the rows are: as somebody says, and as they and the columns are called.
+        """Return what the rows are, according to the option ``rows`` and the names of both axes.
 
         Raises
         ------
         InputError
-            Where those contradict each other.
+            If these contradict each other.
         """
         own, other = self.rows.what, self.columns.what
         if own is not None and own == other:
@@ -149,7 +157,7 @@ class CountTable:
         return rows or own
 
     def turned(self) -> CountTable:
-        """The same with a row for each column."""
+        """Return the transposed table."""
         return replace(self, counts=self.counts.T, rows=self.columns, columns=self.rows)
 
 
@@ -157,7 +165,7 @@ _OF = {TRUTH: "the truth", PREDICTED: "predictions"}
 
 
 def check_rows(rows: Any, confusion: Any) -> None:
-    """That it is one of the two, of a matrix that is given."""
+    """Check that ``rows`` is truth or predicted, and that a confusion matrix is given."""
     if rows is not None and rows not in ROWS:
         raise InputError(f"rows is {format_value(rows)}, expected one of {', '.join(ROWS)}")
     if rows is not None and confusion is None:
@@ -165,7 +173,7 @@ def check_rows(rows: Any, confusion: Any) -> None:
 
 
 def check_totals(square: CountTable) -> None:
-    """That no row or column is the sum of the others, as cross tables with margins have."""
+    """Check that no row or column is the sum of all others, as the margins of a cross table are."""
     for axis, counts, what in (
         (square.rows, square.counts, "row"),
         (square.columns, square.counts.T, "column"),
@@ -181,7 +189,7 @@ def check_totals(square: CountTable) -> None:
 
 
 def either_way(names: Sequence[str], counts: Any, positive: Any, where: str) -> InputError:
-    """That nothing says which way round a matrix is, with what it would mean either way."""
+    """Return the error for an ambiguous orientation, with PPV and TPR under both orientations."""
     hits, rows, columns = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         of_rows, of_columns = hits / rows, hits / columns
@@ -207,16 +215,21 @@ def _percent(share: float, digits: int = 0) -> str:
 
 
 def class_order_note(square: CountTable) -> str:
-    """What to know where rows and columns have names of their own, and belong together in their
-    order; the classes are called as the truth calls them."""
+    """Return the note that rows and columns, with different names, are matched by their order.
+
+    The classes have the names of the truth.
+    """
     truth, said = square.rows.names or (), square.columns.names or ()
     pairs = [f"{name!r} of {own!r}" for name, own in zip(said, truth, strict=True)]
     return f"confusion: predictions are taken in their order: {format_names(pairs)}."
 
 
 class ConfusionColumns(NamedTuple):
-    """The columns of an evaluation; where they are the cells of matrices, the system of each row,
-    and what a reader has to know of the matrices."""
+    """Columns of an evaluation, which may be the cells of confusion matrices.
+
+    For matrices, ``systems`` has the system of each row, and ``notes`` say what a reader has to
+    know.
+    """
 
     columns: dict[str, Any]
     systems: SystemIndex | None = None
@@ -224,7 +237,7 @@ class ConfusionColumns(NamedTuple):
 
 
 class SystemIndex(NamedTuple):
-    """The systems by name, and which of them each row is of."""
+    """Names of the systems, and the index of the system of each row."""
 
     names: tuple[str, ...]
     codes: npt.NDArray[np.intp]
@@ -232,8 +245,10 @@ class SystemIndex(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Counts with a row for each true class and a column for each predicted one, whose names may
-    differ in number; ``note`` is what to know of the names."""
+    """Counts with one row per true class and one column per predicted class.
+
+    The two sets of names may differ in size; ``note`` is what a reader has to know about them.
+    """
 
     truth: tuple[str, ...]
     predicted: tuple[str, ...]
@@ -247,8 +262,11 @@ def columns_from_matrix(
     rows: str | None = None,
     positive: Any = None,
 ) -> ConfusionColumns:
-    """The columns of an evaluation; where a ``confusion`` is among them, its cells as rows that
-    count. ``rows`` is what the rows of a matrix are."""
+    """Return the columns of an evaluation, with the cells of a ``confusion`` among them as rows.
+
+    Each cell becomes a row with its count as frequency weight. ``rows`` is what the rows of a
+    matrix are: truth or predicted.
+    """
     check_rows(rows, columns["confusion"])
     others = {what: values for what, values in columns.items() if what != "confusion"}
     if columns["confusion"] is None:
@@ -272,7 +290,7 @@ def columns_from_matrix(
 
 
 def _row_meaning(classes: Mapping[str, Any], rows: str | None) -> str | None:
-    """What rows are, where a column names the class of each."""
+    """Return what the rows of a matrix are, given the columns that name their classes."""
     given = [what for what, values in classes.items() if values is not None]
     if len(given) == 2:
         raise InputError(
@@ -294,7 +312,7 @@ def _row_meaning(classes: Mapping[str, Any], rows: str | None) -> str | None:
 def _stack_matrices(
     found: Mapping[str | None, Matrix], others: dict[str, Any], rows: str
 ) -> ConfusionColumns:
-    """The cells of all matrices, one after the other, as rows that count."""
+    """Concatenate the cells of all matrices as rows with frequency weights."""
     names: list[str] = []
     for name, one in found.items():
         own = dict.fromkeys((*one.predicted, *one.truth))
@@ -347,7 +365,7 @@ def _stack_matrices(
 
 
 def _matrices_by_name(given: Any) -> dict[str | None, Any]:
-    """The matrices by the names of their systems; without one where there is none."""
+    """Return the matrices by the names of their systems; the key is None if there is no name."""
     if isinstance(given, Mapping) and not given:
         raise InputError("confusion: an empty dict, expected a matrix")
     if (
@@ -369,7 +387,7 @@ def _matrices_by_name(given: Any) -> dict[str | None, Any]:
 
 
 def _is_matrix(values: Any) -> bool:
-    """Whether it has rows and columns."""
+    """Return whether values have rows and columns."""
     if isinstance(values, list | tuple):
         return bool(values) and hasattr(values[0], "__len__") and not isinstance(values[0], str)
     if isinstance(values, Mapping | CountTable) or is_frame(values):
@@ -378,7 +396,7 @@ def _is_matrix(values: Any) -> bool:
 
 
 def _is_nested(given: Mapping[Any, Any]) -> bool:
-    """Whether it is one matrix as a dict of rows by column, as ``DataFrame.to_dict()`` gives it."""
+    """Return whether a dict is one matrix, by column and row as by ``DataFrame.to_dict()``."""
     return all(
         isinstance(of, Mapping) and of and all(to_number(x) is not None for x in of.values())
         for of in given.values()
@@ -386,7 +404,10 @@ def _is_nested(given: Mapping[Any, Any]) -> bool:
 
 
 def _split_by_column(given: Any) -> dict[str | None, Any]:
-    """The matrices of a table: one, or those that a column before the names of the rows names."""
+    """Split a table into its matrices by a column of system names before the names of the rows.
+
+    Without such a column there is one matrix.
+    """
     if isinstance(given, Mapping) and _is_nested(given):
         return {None: given}
     names = column_names(given)
@@ -403,11 +424,10 @@ def _split_by_column(given: Any) -> dict[str | None, Any]:
 
 
 def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
-    r"""Which of the columns of a table has the names of its rows, and which those of systems; None
-    where there is none.
+    r"""Return which columns of a table have the names of its rows and those of systems, else None.
 
-    That of rows has a header such as ``predicted\truth``, or is the last column of text; one of
-    text before it has the names of systems.
+    That of rows has a header such as ``predicted\truth``, or is the last column of text; a column
+    of text before it has the names of systems.
     """
     names = list(columns)
     headed = [name for name in names if parse_header(name) is not None]
@@ -435,8 +455,11 @@ def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
 
 
 def is_matrix_table(table: Any) -> bool:
-    r"""Whether a table says that it is a matrix: by a header such as ``predicted\truth``, or one
-    such as ``actual`` beside columns of nothing but counts."""
+    r"""Return whether a table is identified as a matrix by a header.
+
+    The header is one such as ``predicted\truth``, or one such as ``actual`` next to columns that
+    hold only counts.
+    """
     columns = {name: table[name] for name in column_names(table)}
     if any(map(names_both, columns)):
         return True
@@ -447,13 +470,13 @@ def is_matrix_table(table: Any) -> bool:
 
 
 def _names_others(columns: Mapping[Any, Any], label: Any) -> bool:
-    """Whether a column of numbers names others, which then are classes."""
+    """Return whether a numeric column has names of other columns, which are classes then."""
     called = set(map(label_name, to_array(columns[label], "confusion").tolist()))
     return any(label_name(name) in called for name in columns if name != label)
 
 
 def _is_numeric(values: Any) -> bool:
-    """Whether a column holds no text."""
+    """Return whether a column has no text."""
     array = to_array(values, "confusion")
     return array.dtype.kind in "biuf" or not any(isinstance(x, str | bytes) for x in array)
 
@@ -469,7 +492,7 @@ def _read(
     rows: str | None,
     positive: Any,
 ) -> Matrix:
-    """A matrix the right way round."""
+    """Read a matrix, and orient it with the truth in rows."""
     square = given if isinstance(given, CountTable) else _to_count_table(given, where, labels)
     square = replace(square, where=where)
     of_rows = next((values for values in classes.values() if values is not None), None)
@@ -492,7 +515,7 @@ def _read(
 
 
 def _to_count_table(matrix: Any, where: str, labels: Sequence[Any] | None) -> CountTable:
-    """The counts as they are given, and what rows and columns are called."""
+    """Convert a matrix to a table of counts with the names of its rows and columns."""
     if not _is_matrix(matrix):
         raise InputError(f"{where}: is no table, expected a column of counts for each class")
     if isinstance(matrix, Mapping) and _is_nested(matrix):
@@ -512,7 +535,7 @@ def _to_count_table(matrix: Any, where: str, labels: Sequence[Any] | None) -> Co
 
 
 def _from_nested(matrix: Mapping[Any, Mapping[Any, Any]], where: str) -> CountTable:
-    """Of a dict of rows by column."""
+    """Convert a dict of rows by column."""
     rows = list(dict.fromkeys(label_name(row) for of in matrix.values() for row in of))
     columns = {}
     for name, of in matrix.items():
@@ -526,8 +549,10 @@ def _from_nested(matrix: Mapping[Any, Mapping[Any, Any]], where: str) -> CountTa
 
 
 def _from_columns(matrix: Any, where: str) -> CountTable:
-    """Of a data frame or a dict of columns: rows are called as a column of labels says, or the
-    index of a pandas frame."""
+    """Convert a data frame or a dict of columns.
+
+    Rows are named by a column of labels, or by the index of a pandas data frame.
+    """
     given = {name: matrix[name] for name in column_names(matrix)}
     label, _ = label_columns(given)
     index = getattr(matrix, "index", None)
@@ -550,7 +575,7 @@ def _from_columns(matrix: Any, where: str) -> CountTable:
 def _counts(
     columns: Mapping[str, Any], names: Sequence[str], where: str
 ) -> npt.NDArray[np.float64]:
-    """The counts of columns, checked."""
+    """Check the counts of all columns, and stack them."""
     if len(columns) < len(names) or len(set(names)) < len(names):
         raise InputError(f"{where}: {find_duplicate(list(names))!r} stands there more than once")
     made = [
@@ -564,8 +589,10 @@ def _counts(
 
 
 def _name_rows(square: CountTable, of_rows: Any, what: str) -> Matrix:
-    """Rows of the classes that a column names; a class that no column is of was not predicted (or
-    is not true) of any row."""
+    """Name the rows of a matrix by a column of their classes.
+
+    A class that has no column was not predicted (or is not true) for any row.
+    """
     counts, names = square.counts, list(square.columns.names or ())
     column = encode_labels(of_rows, what)
     check_length(counts, len(column.codes), square.where, of=f"{what} has")
@@ -582,10 +609,11 @@ def _name_rows(square: CountTable, of_rows: Any, what: str) -> Matrix:
 
 
 def _match_axes(square: CountTable, what: str | None) -> tuple[CountTable, bool]:
-    """The matrix with a row of each class, in the order of the columns; and whether rows and
-    columns have names of their own, and belong together in their order.
+    """Return the matrix with one row per class, in the order of the columns.
 
-    A class that is a row only, or a column only, is one that no row is of, or that nobody predicts.
+    The second value is whether rows and columns have different names and are matched by their
+    order. A class that is only a row, or only a column, is one that no row belongs to or that is
+    never predicted.
     """
     counts, names = square.counts, list(square.columns.names or ())
     if square.rows.names is None:

@@ -1,4 +1,4 @@
-"""What systems cost, as it is given: columns with a cost for each row or topic, and numbers."""
+"""Costs of systems as input: columns with a cost per row or topic, and single numbers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ ALONE = ""
 
 @dataclass(frozen=True)
 class Costs:
-    """What systems cost, by the names of the costs and those of the systems: ``columns`` with an
-    entry for each row, and ``numbers`` of which a system has one."""
+    """Costs of systems, by the name of the cost and the name of the system.
+
+    ``columns`` have an entry for each row; ``numbers`` have one number per system.
+    """
 
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     numbers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -31,8 +33,11 @@ class Costs:
 
     @classmethod
     def of(cls, given: Any) -> Costs:
-        """From what a user gives: a dict from names of costs to a column or a number, or to dicts
-        of such by system. A name alone is that of a column."""
+        """Parse the argument of a user.
+
+        It is a dict from names of costs to a column or a number, or to dicts of these by system. A
+        name on its own is the name of a column.
+        """
         if given is None:
             return cls()
         if isinstance(given, str):
@@ -66,12 +71,12 @@ class Costs:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The systems of which something is known."""
+        """Names of the systems with a cost."""
         names = (name for of in (self.columns, self.numbers) for by in of.values() for name in by)
         return tuple(dict.fromkeys(names))
 
     def read(self, rows: int, repeated: Callable[[Any], Any]) -> Costs:
-        """The columns as numbers, row by row as often as it counts."""
+        """Convert the columns to numbers, with each row repeated by its frequency weight."""
         made = {
             cost: {
                 name: repeated(to_costs(of, cost_column_name(cost, name), rows))
@@ -82,14 +87,14 @@ class Costs:
         return Costs(made, self.numbers)
 
     def by_system(self, systems: Sequence[str]) -> Costs:
-        """With what each of these systems costs, and no other."""
+        """Return the costs of exactly these systems."""
         return Costs(
             {cost: _match_systems(cost, by, systems) for cost, by in self.columns.items()},
             {cost: _match_systems(cost, by, systems) for cost, by in self.numbers.items()},
         )
 
     def taken(self, rows: Any) -> Costs:
-        """Of some of the rows."""
+        """Return the costs of some of the rows."""
         made = {
             cost: {name: column[rows] for name, column in by.items()}
             for cost, by in self.columns.items()
@@ -102,7 +107,7 @@ NO_COSTS = Costs()
 
 
 def cost_column_name(cost: Any, system: str = ALONE) -> str:
-    """How messages call a column of costs."""
+    """Return the name of a column of costs in messages."""
     return f"cost {str(cost)!r}" + (f" of {system!r}" if system else "")
 
 
@@ -111,7 +116,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _costs_by_system(cost: str, value: Any) -> dict[str, Any]:
-    """The systems that have something, by name; a column or a number alone is that of the one."""
+    """Return the costs by system; a column or a number on its own is that of the only system."""
     if not cost:
         raise InputError("cost: a name is empty, expected one such as 'latency (ms)'")
     if not isinstance(value, Mapping):
@@ -130,7 +135,7 @@ def _number(value: Any, what: str) -> float:
 
 
 def to_costs(values: Any, what: str, rows: int) -> FloatArray:
-    """A column of costs: finite numbers of 0 or more."""
+    """Convert a column of costs to finite non-negative numbers."""
     column = to_quantities(values, what)
     check_length(column, rows, what, "there are")
     wrong = np.flatnonzero(column < 0)

@@ -1,4 +1,4 @@
-"""Data frames whose rows lie in other processes, told without importing what they are of."""
+"""Detection of distributed data frames without importing their packages."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 
 def is_spark(given: Any) -> bool:
-    """Whether it is a data frame of Spark."""
+    """Return whether the argument is a Spark data frame."""
     return _is_frame(given, "pyspark")
 
 
 def is_dask(given: Any) -> bool:
-    """Whether it is a data frame of Dask."""
+    """Return whether the argument is a Dask data frame."""
     return _is_frame(given, "dask")
 
 

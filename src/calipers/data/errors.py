@@ -1,4 +1,4 @@
-"""The error that bad input raises."""
+"""Errors raised for invalid input, and the formatting of their messages."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _LONG_WORD = re.compile(r"(\S{80})\S{400,}")
 
 
 class InputError(ValueError):
-    """Input that cannot be used: what is wrong, where, and what was expected."""
+    """Invalid input; the message says what is wrong, where, and what was expected."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(_LONG_WORD.sub(r"\1…", message))
 
 
 class FileError(InputError):
-    """What is wrong with another file than that of the data, which it names."""
+    """Invalid content of a file other than the data, which the message names."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint for a name that is not among the known ones."""
+    """Return a hint for a name that is not among the known ones."""
     import difflib
 
     names = list(dict.fromkeys(known))
@@ -39,23 +39,23 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def format_names(names: Sequence[str]) -> str:
-    """The first names."""
+    """Format the first ten names."""
     return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
 
 
 def format_first_names(names: Sequence[Any]) -> str:
-    """``'a', 'b', 'c' and 4 more``: the first three, and how many others there are."""
+    """Format the first three names and the number of others: ``'a', 'b', 'c' and 4 more``."""
     first, more = ", ".join(map(repr, names[:3])), len(names) - 3
     return first + (f" and {more} more" if more > 0 else "")
 
 
 def find_duplicate(names: Sequence[str]) -> str:
-    """The first name that stands there more than once."""
+    """Return the first name that occurs more than once."""
     return next(name for name in names if names.count(name) > 1)
 
 
 def format_value(value: Any) -> str:
-    """A value as messages show it: its repr, cut where it is long."""
+    """Format a value for a message: its repr, truncated if it is long."""
     text = _repr(value)
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
 

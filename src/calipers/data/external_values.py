@@ -1,4 +1,4 @@
-"""Values per unit that something else computed: tables of them, and the lines of trec_eval -q."""
+"""Externally computed values per unit: tables, and the output of trec_eval -q."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _ALL = "all"
 
 @dataclass(frozen=True)
 class ExternalValues:
-    """The value of each measure on each unit of each system, NaN where there is none, by
-    ``values[system][measure]``; all in the order of ``units``.
+    """Value of each measure on each unit for each system, as ``values[system][measure]``.
 
-    ``repetition`` says of units that are splits which repetition they belong to, if that is known.
+    Values are in the order of ``units``, NaN if missing. ``repetition`` is the repetition of each
+    unit if units are splits and this is known.
     """
 
     units: tuple[str, ...]
@@ -48,7 +48,7 @@ class ExternalValues:
 
 
 class ValueRow(NamedTuple):
-    """One value, and where it stands."""
+    """One value, with its location in the input."""
 
     where: str
     system: str
@@ -61,14 +61,15 @@ class ValueRow(NamedTuple):
 def read_values(
     given: Any, measure: str = "value", *, repeated: Sequence[str] = (), unit: str = "topics"
 ) -> ExternalValues:
-    """Values from whatever holds them.
+    """Read values from any supported container.
 
-    A tidy table (a data frame, a dict of columns, or a path) has a row a value, with columns for
-    system, unit, value and, unless they are all of one ``measure``, measure; where units are splits
-    that may be repeated, a column by one of the names in ``repeated`` counts too. A dict from
-    systems holds for each either values in the order of the units, a dict from units to values, or
-    a path: a tidy table of its own, or what trec_eval -q printed. A list of paths is named by the
-    files. The column of units may be called as they are: of ``unit`` "utterances", "utterance".
+    A tidy table (a data frame, a dict of columns, or a path) has one row per value, with columns
+    for system, unit, value and, unless all rows belong to one ``measure``, measure; if units are
+    splits that may be repeated, a column with one of the names in ``repeated`` is used too. A dict
+    by system holds for each either values in the order of the units, a dict from units to values,
+    or a path: a tidy table of its own, or the output of trec_eval -q. Systems in a list of paths
+    have the names of the files. The column of units may have the name of the units: "utterance" if
+    ``unit`` is "utterances".
     """
     units = _unit_names(unit)
     if isinstance(given, str | os.PathLike):
@@ -103,7 +104,7 @@ def read_values(
 
 
 def _unit_names(unit: str) -> tuple[str, ...]:
-    """What the column of the units may be called."""
+    """Return the accepted names of the column of units."""
     own = unit.lower().removesuffix("s"), unit.lower()
     if not own[0] or own[0] in (*UNIT, *SYSTEM, *MEASURE, *VALUE, *REPETITION):
         return UNIT
@@ -120,7 +121,7 @@ def _files_by_name(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
 
 
 def _is_tidy(given: Mapping[Any, Any]) -> bool:
-    """Whether a dict is one of columns: a system alone may well be called "model"."""
+    """Return whether a dict is a tidy table; a system alone may well be called "model"."""
     names = {str(name).lower() for name in given}
     return bool(names & set(SYSTEM)) and bool(names & set(VALUE))
 
@@ -138,14 +139,14 @@ def _table(given: Any) -> Any:
 
 
 def _kind(of: Any) -> str:
-    """How the values of one system are given."""
+    """Return in which form the values of one system are given."""
     if isinstance(of, str | os.PathLike):
         return "files"
     return "dicts" if isinstance(of, Mapping) else "columns"
 
 
 def _align_units(systems: Mapping[str, Any], measure: str) -> ExternalValues:
-    """Columns of values in one order of units, which have numbers for names."""
+    """Combine columns of values in one order of units, which are named by their numbers."""
     columns = {name: _numbers(of, f"values of {name!r}") for name, of in systems.items()}
     first, expected = next((name, len(column)) for name, column in columns.items())
     for name, column in columns.items():
@@ -166,7 +167,7 @@ def _read_file(
     *,
     repeated: Sequence[str],
 ) -> list[ValueRow]:
-    """The rows of a file."""
+    """Read the rows of a file."""
     if tables.is_table(path):
         table = tables.read_table(path)
         return _rows(os.fspath(path), table, system, measure, units, repeated=repeated)
@@ -182,7 +183,7 @@ def _rows(
     *,
     repeated: Sequence[str],
 ) -> list[ValueRow]:
-    """The rows of a tidy table; ``system`` is the name of the file, if its rows name none."""
+    """Read the rows of a tidy table; ``system`` is the default, the name of the file."""
     places = [f"{where}, row {place + 1}" for place in range(table.num_rows)]
 
     def column(kinds: Sequence[str]) -> list[Any] | None:
@@ -217,7 +218,7 @@ def _rows(
 
 
 def _column_name(names: Sequence[str], kinds: Sequence[str], where: str) -> str | None:
-    """The column that is called by one of the names of its kind."""
+    """Return the column that has one of the names of its kind."""
     found = sorted((n for n in names if n.lower() in kinds), key=lambda n: kinds.index(n.lower()))
     if len(found) > 1 and UNIT[0] not in kinds:
         raise InputError(
@@ -235,7 +236,7 @@ def _no_column(where: str, table: Any, kinds: Sequence[str]) -> InputError:
 
 
 def _read_trec_output(path: str, system: str) -> list[ValueRow]:
-    """What trec_eval -q printed: measure, topic and value in a line; averages are left out."""
+    """Read the output of trec_eval -q, a measure, topic and value per line, without averages."""
     tables.check_file(path, "a table, or what trec_eval -q printed")
     rows: list[ValueRow] = []
     with tables.read_errors(path, "text"), ByteSource.of(path).text() as text:
@@ -257,7 +258,10 @@ def _read_trec_output(path: str, system: str) -> list[ValueRow]:
 
 
 def _collect(rows: Iterable[ValueRow], origins: tuple[InputOrigin, ...] = ()) -> ExternalValues:
-    """Rows by system and measure, all in one order of units; what stands twice is an error."""
+    """Arrange rows by system and measure, all in one order of units.
+
+    A duplicate is an error.
+    """
     units: dict[tuple[str, str], int] = {}
     cells: dict[str, dict[str, dict[tuple[str, str], tuple[float, str]]]] = {}
     for row in rows:
@@ -294,7 +298,7 @@ def _check_complete(
     measures: Sequence[str],
     units: Sequence[tuple[str, str]],
 ) -> None:
-    """That a system has every measure on every unit."""
+    """Check that a system has every measure on every unit."""
     for measure in measures:
         if measure not in columns:
             raise InputError(f"{system!r} has no values of {measure}, other systems do")
@@ -308,12 +312,12 @@ def _check_complete(
 
 
 def _unit(unit: tuple[str, str]) -> str:
-    """The name of a unit, with that of its repetition if there is one."""
+    """Return the name of a unit, with that of its repetition if there is one."""
     return "/".join(part for part in unit if part) if unit[0] else unit[1]
 
 
 def _label(name: Any) -> str:
-    """A name as text; whole numbers are the same with and without a point."""
+    """Convert a name to text; whole numbers are the same with and without a decimal point."""
     return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
 
@@ -336,7 +340,7 @@ def _number(value: Any, where: str) -> float:
 
 
 def _numbers(values: Any, what: str) -> Array:
-    """A column of numbers, NaN where one is missing."""
+    """Convert a column to numbers, with NaN for missing values."""
     absent = missing_mask(values, what)
     out = np.full(len(absent), np.nan)
     if len(absent) and absent.all():

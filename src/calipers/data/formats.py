@@ -1,4 +1,4 @@
-"""Judgments and runs as files: which kind one holds, and writing it in any format."""
+"""Files of judgments and runs: detection of their kind, and output in any format."""
 
 from __future__ import annotations
 
@@ -37,10 +37,14 @@ _BATCH = 1 << 18
 
 
 def detect_kind(path: str) -> Kind | None:
-    """``"qrels"`` or ``"run"``, or None where a file could be either.
+    """Detect whether a file holds qrels or a run; None if it could be either.
 
-    TREC text tells by its number of fields; a table by its columns; and where there are only
-    topics, documents and numbers, floating-point numbers make a run. A pipe is not touched.
+    TREC text is identified by its number of fields, and a table by its columns; if there are only
+    topics, documents and numbers, floating-point numbers indicate a run. A pipe is not read.
+
+    Returns
+    -------
+    {"qrels", "run"} or None
     """
     if path == STDIN:
         return None
@@ -67,7 +71,7 @@ def _is_floating(kind: Any) -> bool:
 
 
 def _kind_of_columns(floating: dict[str, bool]) -> Kind | None:
-    """By the names of the columns, and whether their numbers are floating."""
+    """Detect the kind by the names of the columns and by whether numbers are floating-point."""
     is_qrels = any(name in floating for name in GRADE if name not in SCORE)
     is_run = any(name in floating for name in ("rank", "tag")) or any(
         floating.get(name) for name in SCORE
@@ -104,7 +108,7 @@ def _kind_of_text(path: str) -> Kind | None:
 
 
 def check_writable(path: str) -> None:
-    """That the extension is one of a format that can be written."""
+    """Check that the extension belongs to a format that can be written."""
     suffix, packed = tables.file_extension(path)
     if suffix in BINARIES and packed:
         raise InputError(f"{path}: {suffix} is compressed inside; leave out {packed}")
@@ -113,7 +117,7 @@ def check_writable(path: str) -> None:
 
 
 def unsupported_columns(table: pa.Table, kind: Kind, path: str) -> list[str]:
-    """The columns of text that the format of ``path`` has no place for."""
+    """Return the columns of TREC text that the format of ``path`` cannot store."""
     if tables.file_extension(path)[0] != ".json":
         return []
     return [
@@ -126,11 +130,11 @@ def unsupported_columns(table: pa.Table, kind: Kind, path: str) -> list[str]:
 def write_rows(
     table: pa.Table, kind: Kind, path: str, stream: IO[bytes], *, tag: str = "calipers"
 ) -> None:
-    """Write the rows of ``read_rows`` in the format that the extension of ``path`` names.
+    """Write the rows of ``read_rows`` in the format given by the extension of ``path``.
 
-    Runs come in the order of their ranks: score descending, equal scores by descending id. A score
-    is the shortest text that reads back as the same number. ``tag`` is that of TREC text where the
-    table has none.
+    Runs are written in the order of their ranks: by descending score, ties by descending id. A
+    score is the shortest text that is read back as the same number. ``tag`` is the run tag of TREC
+    text if the table has none.
     """
     suffix, packed = tables.file_extension(path)
     rows = _add_ranks(table) if kind == "run" else table
@@ -153,7 +157,7 @@ def write_rows(
 
 
 def _check_finite(values: Any, path: str) -> None:
-    """That JSON has names for all numbers."""
+    """Check that all numbers can be written as JSON."""
     if not np.isfinite(values.to_numpy()).all():
         raise InputError(
             f"{path}: JSON has no infinite scores; TREC text, CSV, Parquet and Feather have"
@@ -161,7 +165,7 @@ def _check_finite(values: Any, path: str) -> None:
 
 
 def _compress_stream(stream: IO[bytes], packed: str) -> Any:
-    """A stream into ``stream``, which stays open."""
+    """Return a compressing stream that writes to ``stream``, which stays open."""
     if not packed:
         return nullcontext(stream)
     if packed == ".gz":
@@ -174,7 +178,7 @@ def _compress_stream(stream: IO[bytes], packed: str) -> Any:
 
 
 def set_run_tag(table: pa.Table, tag: str) -> pa.Table:
-    """A run with this tag in all rows."""
+    """Return a run with this tag in all rows."""
     column = _repeat_value(tag.encode(), table)
     place = table.schema.get_field_index("tag")
     if place < 0:
@@ -189,7 +193,7 @@ def _repeat_value(text: bytes, table: pa.Table) -> Any:
 
 
 def _is_default(table: pa.Table, kind: Kind, name: str) -> bool:
-    """Whether a column says nothing: the iteration of qrels is 0, that of a run Q0."""
+    """Return whether a column has its default value: iteration 0 in qrels, Q0 in runs."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -200,7 +204,7 @@ def _is_default(table: pa.Table, kind: Kind, name: str) -> bool:
 
 
 def _add_ranks(table: pa.Table) -> pa.Table:
-    """A run in the order of its ranks, topics as they come first, with the column ``rank``."""
+    """Sort a run by rank, topics by first occurrence, and add the column ``rank``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -218,7 +222,7 @@ def _add_ranks(table: pa.Table) -> pa.Table:
 
 
 def _to_text(table: pa.Table, path: str | None = None) -> pa.Table:
-    """Ids as text. Those that are not UTF-8 stay bytes, or, with ``path``, are an error."""
+    """Convert ids to text; those that are not UTF-8 stay bytes, or raise an error with ``path``."""
     import pyarrow as pa
 
     for place, name in enumerate(table.column_names):
@@ -237,7 +241,7 @@ def _to_text(table: pa.Table, path: str | None = None) -> pa.Table:
 
 
 def _add_fields(table: pa.Table, kind: Kind, tag: str) -> pa.Table:
-    """All columns of TREC text."""
+    """Add all columns of TREC text."""
     for name, usual in (("iteration", ITERATION[kind]), ("tag", tag.encode())):
         if name in FURTHER[kind] and name not in table.column_names:
             table = table.append_column(name, _repeat_value(usual, table))
@@ -248,7 +252,7 @@ _SPLITS = np.isin(np.arange(256), list(b" \t\n\v\f\r\0"))
 
 
 def _check_fields(table: pa.Table, path: str) -> None:
-    """That TREC text can hold the ids: something, without blanks, and no line begins with #."""
+    """Check that ids are valid in TREC text: not empty, no blanks, no line that begins with #."""
     import pyarrow as pa
 
     for name in table.column_names:
@@ -318,7 +322,7 @@ def _write_binary(table: pa.Table, format_: str, stream: IO[bytes]) -> None:
 
 
 def _write_json(table: pa.Table, kind: Kind, stream: IO[bytes]) -> None:
-    """``{topic: {document: value}}``, a topic a line."""
+    """Write ``{topic: {document: value}}``, one topic per line."""
     codes = tables.combine_chunks(table["topic"]).dictionary_encode()
     topics, code = codes.dictionary.to_pylist(), codes.indices.to_numpy()
     rows = table.take(np.argsort(code, kind="stable"))

@@ -1,4 +1,4 @@
-"""Frequencies: how many rows each row of the data stands for."""
+"""Frequency weights: the number of rows that each row of the data represents."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ MOST_ROWS = 100_000_000
 
 @dataclass(frozen=True)
 class RowInfo:
-    """What is known of rows beside what systems say of them: their ids, () where they are told by
-    their places, None of those that only counts are known of; and what each system costs."""
+    """Ids of the rows and costs of the systems, as opposed to predictions.
+
+    ``ids`` is () if rows are identified by their indices, and None if only their counts are known.
+    """
 
     ids: Ids | None = ()
     costs: Costs = NO_COSTS
@@ -38,8 +40,11 @@ NOTHING = RowInfo()
 
 @dataclass(frozen=True)
 class RowRepeats:
-    """Writes each of so many ``rows`` as often as it counts: ``places`` are the rows written, None
-    where each stands for itself."""
+    """Repetition of each row by its frequency weight.
+
+    ``rows`` is the number of rows given, and ``places`` the index of the given row for each
+    repeated one; it is None if each row counts once.
+    """
 
     rows: int
     places: npt.NDArray[np.intp] | None = None
@@ -48,7 +53,7 @@ class RowRepeats:
     def of(
         cls, count: Any, rows: int, weights: npt.NDArray[np.float64] | None = None
     ) -> RowRepeats:
-        """By a column of counts, checked; a row of weight 0 is no row."""
+        """Check a column of counts and make the repetition; a row of weight 0 is dropped."""
         if count is None and (weights is None or weights.all()):
             return cls(rows)
         counts = np.ones(rows, np.int64) if count is None else to_counts(count, "count")
@@ -59,19 +64,19 @@ class RowRepeats:
         return cls(rows, None if np.array_equal(places, np.arange(rows)) else places)
 
     def __call__(self, column: Any) -> Any:
-        """A column, a table or a dict of them, row by row as often as it counts."""
+        """Repeat the rows of a column, a table or a dict of them by their counts."""
         return column if self.places is None else take_rows(column, self.places)
 
     def place(self, row: int) -> int:
-        """Which row was given that is written here."""
+        """Return the index of the given row of a repeated row."""
         return row if self.places is None else int(self.places[row])
 
     def about(self, rows: InputColumns) -> RowInfo:
-        """What is known of the rows that are written here."""
+        """Return ids and costs of the repeated rows."""
         return RowInfo(self.ids(rows.names()), rows.costs.read(self.rows, self))
 
     def ids(self, names: Ids | None) -> Ids | None:
-        """The ids of the rows; none of rows without, None where counts stand for several."""
+        """Return the ids of the rows: () without ids, None if a row counts more than once."""
         if self.places is None:
             return () if names is None else names
         if (np.diff(self.places) == 0).any():
@@ -79,34 +84,34 @@ class RowRepeats:
         return () if names is None else take_rows(names, self.places)
 
     def given(self, column: Any, what: str) -> Any:
-        """A column as it was given."""
+        """Check the length of a given column, and repeat its rows."""
         if self.places is not None and hasattr(column, "__len__"):
             check_length(column, self.rows, what)
         return self(column)
 
     def sliced(self, slices: Mapping[str, Mapping[str, Any]] | None) -> Any:
-        """The columns of each way to cut the rows."""
+        """Repeat the columns of each slice definition."""
         return slices and {
             way: {name: self.given(column, f"slice {name!r}") for name, column in columns.items()}
             for way, columns in slices.items()
         }
 
     def weights(self, values: Any) -> npt.NDArray[np.float64] | None:
-        """A column of weights, checked; None when all are one."""
+        """Check a column of weights, and repeat its rows; None if all are one."""
         return self.of_those(to_weights(values, self.rows))
 
     def of_those(self, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64] | None:
-        """Of checked weights those of the rows that count; None when all are one."""
+        """Repeat checked weights for the rows that count; None if all are one."""
         return weights if self.places is None else to_weights(self(weights), self.number)
 
     @property
     def number(self) -> int:
-        """How many rows are written."""
+        """Number of repeated rows."""
         return self.rows if self.places is None else len(self.places)
 
 
 def to_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
-    """Whole numbers of rows, some above 0, that add up to no more than there may be."""
+    """Convert a column to counts: whole numbers, not all 0, with a sum of at most ``MOST_ROWS``."""
     counts = check_counts(values, what)
     total = counts.sum()
     if total > MOST_ROWS:
@@ -121,7 +126,7 @@ def to_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
 
 
 def check_counts(values: Any, what: str) -> npt.NDArray[np.float64]:
-    """Whole numbers of 0 or more."""
+    """Check that values are whole numbers of 0 or more, and return them."""
     given = to_numbers(values, what).astype(np.float64)
     wrong = np.flatnonzero((given < 0) | (given != np.floor(given)))
     if len(wrong):

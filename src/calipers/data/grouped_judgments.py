@@ -1,4 +1,4 @@
-"""Judgments in groups: by subtopic, by assessor, or as preferences."""
+"""Grouped relevance judgments: by subtopic, by assessor, or as preferences."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ PART = ("part", "jsg")
 
 @dataclass(frozen=True)
 class GroupedJudgments:
-    """Grouped judgments, ready to judge runs.
+    """Grouped judgments, prepared for the evaluation of runs.
 
-    ``documents`` are all documents that any group judges, with their numbers within the topic for
-    grades; ``arrays`` are those of ``GroupedRankings``, but for what depends on the run. ``wrong``
-    says of topics, by their places, why their judgments cannot be true; without lenient reading
-    that is an error.
+    ``documents`` are all documents that any group judges, with their indices within the topic in
+    place of grades; ``arrays`` are those of ``GroupedRankings``, except those that depend on the
+    run. ``wrong`` has the error of each topic, by index, whose judgments are contradictory; unless
+    reading is lenient, it is raised.
     """
 
     documents: Qrels
@@ -57,14 +57,17 @@ class GroupedJudgments:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics, in bytewise order."""
+        """Topics, in bytewise order."""
         return self.documents.topics
 
 
 @dataclass(frozen=True)
 class JudgmentRows:
-    """One row a judgment: ids as Arrow's large binary, the part only where there are parts, the
-    probability to be drawn only where that is known."""
+    """Judgments, one per row.
+
+    Ids are of Arrow's type large binary. ``part`` is None without parts, and ``inclusion``, the
+    inclusion probability of the judgment, is None if it is unknown.
+    """
 
     topic: Any
     group: Any
@@ -76,11 +79,11 @@ class JudgmentRows:
     inclusion: Any = None
 
     def place(self, row: int) -> str:
-        """Where a row stands."""
+        """Return the location of a row."""
         return f"row {row}" if self.path is None else f"line {self.line[row]}"
 
     def error(self, row: int, message: str) -> InputError:
-        """What is wrong with a row; of a file, this one."""
+        """Return the error for a row, with its location in the file, if any."""
         where = "" if self.path is None else f"{self.path}:{self.line[row]}: "
         return InputError(where + message)
 
@@ -88,14 +91,19 @@ class JudgmentRows:
 def read_groups(
     source: GroupSource, *, lines: Lines = "groups or prefs", lenient: bool = False
 ) -> GroupedJudgments:
-    """Grouped judgments from any source; :class:`InputError` says what is wrong with it.
+    """Read grouped judgments from any source.
 
     A file has lines ``topic group document level`` or, for preferences that are stated in parts of
-    a group, ``topic group part document level``; ``lines`` says which, else the first line does;
-    with ``"qrels"`` they have four fields and whole numbers for levels. A data frame or a dict of
-    columns may have a column ``part``; a dict ``{topic: {group: {document: level}}}`` has none.
-    With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
-    is told with it.
+    a group, ``topic group part document level``. ``lines`` determines which; by default the first
+    line does. With ``"qrels"`` lines have four fields and levels are whole numbers. A data frame
+    or a dict of columns may have a column ``part``; a dict ``{topic: {group: {document: level}}}``
+    has none. With ``lenient`` every file is TREC text and read as trec_eval does: the error of a
+    topic is reported with the topic.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read, or judgments are invalid.
     """
     data, origin = open_source(source, "judgments", "qrels", (*GROUP, *PART), lenient=lenient)
     with add_origin(data, origin):
@@ -110,8 +118,11 @@ def read_groups(
 
 
 def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **how: Any) -> Run:
-    """A run against grouped judgments, read as :func:`read_run` does with ``how``: the arrays of
-    ``GroupedRankings``, and what was left out."""
+    """Evaluate a run against grouped judgments.
+
+    The run is read as by :func:`read_run` with the options ``how``. The result has the arrays of
+    ``GroupedRankings`` and what was dropped.
+    """
     run = read_run(name, source, groups.documents, **how)
     found, documents = run.arrays, groups.arrays["documents"]
     topic = np.repeat(np.arange(len(groups.topics)), np.diff(found["offsets"]))
@@ -124,7 +135,7 @@ def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **how:
 
 
 def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[JudgmentRows, Mapping[str, Any]]:
-    """The rows of TREC text, and what was seen of the file."""
+    """Read the rows of TREC text, and the properties of the file."""
     stored = _core.read_rows(path, lines, lenient)
     whole = lines == "qrels"
     rows = JudgmentRows(
@@ -140,7 +151,7 @@ def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[JudgmentRows, 
 
 
 def rows_of_dict(source: Mapping[Any, Any]) -> JudgmentRows:
-    """The rows of ``{topic: {group: {document: level}}}``."""
+    """Return the rows of ``{topic: {group: {document: level}}}``."""
     import pyarrow as pa
 
     rows: list[tuple[bytes, bytes, bytes, Any]] = []
@@ -194,7 +205,7 @@ def _from_table(source: Any) -> JudgmentRows:
 
 
 def _to_columns(source: Any) -> Any:
-    """Rows of ir_datasets, or others of their kind, as columns."""
+    """Convert rows of ir_datasets, or similar objects, to columns."""
     source = source.qrels_iter() if hasattr(source, "qrels_iter") else source
     rows = list(source) if isinstance(source, Iterator | list | tuple) else []
     if not rows or isinstance(rows[0], Mapping):
@@ -213,8 +224,11 @@ def _to_columns(source: Any) -> Any:
 def to_grouped_arrays(
     rows: JudgmentRows, origin: InputOrigin, lenient: bool, *, counted: bool = False
 ) -> GroupedJudgments:
-    """Rows as the arrays of ``GroupedRankings``; lines that say the same twice are ``counted``
-    twice, as trec_eval counts preferences, or are wrong."""
+    """Convert rows to the arrays of ``GroupedRankings``.
+
+    Duplicate lines with the same level are an error, unless they are ``counted`` twice, as
+    trec_eval counts preferences.
+    """
     if len(rows.level) == 0:
         raise InputError("no judgments")
     topics, topic = encode_ids(rows.topic)
@@ -261,14 +275,14 @@ def to_grouped_arrays(
 
 
 def _no_levels(rows: JudgmentRows, lenient: bool) -> Iterator[tuple[int, str]]:
-    """Levels that are no numbers; only trec_eval knows infinite ones."""
+    """Yield levels that are not numbers; infinite ones are allowed only in lenient reading."""
     wrong = np.isnan(rows.level) if lenient else ~np.isfinite(rows.level)
     for row in np.flatnonzero(wrong).tolist():
         yield row, f"level {rows.level[row]} in {rows.place(row)} is not finite"
 
 
 def encode_ids(column: Any) -> tuple[Any, Any]:
-    """The distinct ids in bytewise order, and for each row the place of its own."""
+    """Return the distinct ids in bytewise order, and the index of the id of each row."""
     import pyarrow.compute as pc
 
     encoded = column.dictionary_encode()
@@ -285,8 +299,10 @@ def _text(column: Any, row: int) -> str:
 def _find_repeats(
     rows: JudgmentRows, order: Any, keys: Any, *, counted: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """Documents that stand twice in a group, or in a part of one; at two levels where those at one
-    are ``counted``."""
+    """Yield documents that occur twice in a group, or in a part of one.
+
+    With ``counted``, only documents with two different levels are duplicates.
+    """
     same = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
     if counted:
         same &= rows.level[order[1:]] != rows.level[order[:-1]]
@@ -303,7 +319,7 @@ def _find_repeats(
 def _contradictions(
     rows: JudgmentRows, order: Any, judgments: Any, part: Any
 ) -> Iterator[tuple[int, str]]:
-    """Parts of a group that cannot be true together."""
+    """Yield contradictions between the parts of a group."""
     several = np.searchsorted(judgments, np.flatnonzero(part), "right") - 1
     for g in np.unique(several):
         own = slice(judgments[g], judgments[g + 1])
@@ -331,9 +347,10 @@ def _contradictions(
 
 
 def _preference_edges(classes: Mapping[tuple[int, float], list[bytes]]) -> dict[Any, list[Any]]:
-    """From every document to those that its part puts a level lower.
+    """Return the edges of the preference graph: from a document to those one level lower in a part.
 
-    On the way stands the level itself, so that there are not as many steps as pairs of documents.
+    Each level is a node of its own on the way, so that the number of edges is smaller than the
+    number of pairs of documents.
     """
     steps: dict[Any, list[Any]] = {}
     for high, low in pairwise(sorted(classes)):
@@ -345,7 +362,7 @@ def _preference_edges(classes: Mapping[tuple[int, float], list[bytes]]) -> dict[
 
 
 def _find_cycle(steps: Mapping[Any, list[Any]]) -> list[bytes]:
-    """Documents along a way that comes back to where it began, if there is one."""
+    """Return the documents along a cycle of the graph, or an empty list if there is none."""
     done: set[Any] = set()
     for start in steps:
         if start in done:

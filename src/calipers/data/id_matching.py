@@ -1,4 +1,4 @@
-"""Ids that would be the same if they were not written in two ways."""
+"""Detection of ids that differ only in spelling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_IDS = 200_000
 
 
 class IdVariant(NamedTuple):
-    """One id as two sides write it, and what alone tells the two apart."""
+    """One id in the spelling of two sources, and the difference between them."""
 
     first: str
     second: str
@@ -49,8 +49,10 @@ _WRITTEN: Sequence[tuple[str, Callable[[str], str]]] = (
 
 
 def find_id_variant(first: Iterable[str], second: Iterable[str]) -> IdVariant | None:
-    """An id of each side that is the same but for how it is written; None where there is none, or
-    where some are the same as they stand."""
+    """Find an id of each side that differ only in spelling.
+
+    The result is None if there is no such pair, or if some ids are identical.
+    """
     ours, theirs = (list(dict.fromkeys(islice(names, MOST_IDS))) for names in (first, second))
     if not set(ours).isdisjoint(theirs):
         return None
@@ -67,8 +69,7 @@ def _swap_sides(found: IdVariant | None) -> IdVariant | None:
 
 
 def _find_affix(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | None:
-    """Of the prefixes and suffixes that make ids of one side of those of the other, the one that
-    does so most often."""
+    """Find the most frequent prefix or suffix that makes ids of one side from ids of the other."""
     known = set(shorter)
     seen: Counter[tuple[str, str]] = Counter()
     example: dict[tuple[str, str], tuple[str, str]] = {}
@@ -89,8 +90,10 @@ def _find_affix(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | No
 
 
 def find_document_id_variant(run: TrecSource, qrels: TrecSource) -> IdVariant | None:
-    """A document of a run and one of the judgments that are the same but for how they are written;
-    None where there is none, or where a source cannot be read again."""
+    """Find a document of a run and one of the judgments whose ids differ only in spelling.
+
+    The result is None if there is no such pair, or if a source cannot be read again.
+    """
     sources: tuple[tuple[TrecSource, Kind], ...] = ((run, "run"), (qrels, "qrels"))
     if any(source == STDIN or hasattr(source, "__next__") for source, _ in sources):
         return None

@@ -1,4 +1,4 @@
-"""Judgments and runs of ir_datasets, where that package and the data are on this machine."""
+"""Judgments and runs of ir_datasets, if the package and the data are installed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ROWS = {"qrels": ("qrels", "qrels_iter"), "run": ("scoreddocs", "scoreddocs_iter
 
 
 def dataset_rows(source: str, kind: str) -> list[Any]:
-    """The judgments (``kind`` is "qrels") or scored documents ("run") of ``irds:DATASET``.
+    """Return the judgments (``kind`` "qrels") or scored documents ("run") of ``irds:DATASET``.
 
-    ir_datasets fetches what is missing as soon as somebody reads it. Calipers makes no network
-    access, so missing data are an :class:`InputError` that says how to get them.
+    ir_datasets downloads missing data as soon as they are read. Calipers makes no network access,
+    so missing data raise an :class:`InputError` that says how to get them.
     """
     name = source.removeprefix(PREFIX)
     what, iterate = ROWS[kind]
@@ -51,7 +51,7 @@ def dataset_rows(source: str, kind: str) -> list[Any]:
 
 
 class _RefusedError(BaseException):
-    """No Exception, so that no retry and no second mirror stands in its way."""
+    """Refused network access; not an Exception, so that no retry and no mirror catches it."""
 
 
 # ir_datasets does not tell whether its files are there, and has no switch to work offline; what
@@ -62,7 +62,7 @@ _refuses = ContextVar("_refuses", default=False)
 
 @contextmanager
 def _no_network() -> Iterator[None]:
-    """Refuses this thread the network, other programs, and questions to the user."""
+    """Deny network access, other programs and user prompts to this thread."""
     _add_hook()
     before = _refuses.set(True)
     try:

@@ -1,4 +1,4 @@
-"""Rows that may have several labels: the forms in which they come, and every check on them."""
+"""Multilabel data: the supported forms of label sets, with all checks."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 def to_table(values: Any, what: str) -> Any:
-    """Scores in memory as an array of shape (rows, labels); all else as it is.
+    """Convert scores in memory to an array of shape (n, n_labels); return anything else unchanged.
 
-    They are rows of numbers, or a list of an array of shape (rows, 2) for each label, as
-    predict_proba of scikit-learn gives it: the probabilities not to have the label, and to have it.
+    Scores are rows of numbers, or a list with an array of shape (n, 2) for each label, as returned
+    by predict_proba of scikit-learn: the probabilities not to have the label, and to have it.
     """
     if isinstance(values, Mapping) and not is_columns_of_labels(values):
         return {name: to_table(value, f"{what} {str(name)!r}") for name, value in values.items()}
@@ -73,7 +73,7 @@ def _from_class_pairs(tables: Sequence[Any], what: str) -> Any:
 
 
 def is_columns_of_labels(given: Any) -> bool:
-    """Whether a dict holds a column of numbers or Booleans for each label, and not systems."""
+    """Return whether a dict has a column of numbers or Booleans per label, rather than systems."""
     return isinstance(given, Mapping) and bool(given) and all(map(_is_numbers, given.values()))
 
 
@@ -88,7 +88,7 @@ def _is_numbers(values: Any) -> bool:
 
 
 def to_column(values: Any) -> Any:
-    """Rows in memory as one column, so that some of them can be taken; all else as it is."""
+    """Convert rows in memory to one column that can be indexed; return anything else unchanged."""
     if isinstance(values, Mapping) and not is_columns_of_labels(values):
         return {name: to_column(value) for name, value in values.items()}
     if not isinstance(values, list | tuple) or not values or isinstance(values[0], str):
@@ -102,7 +102,7 @@ def to_column(values: Any) -> Any:
 
 
 def missing_lists(values: Any) -> npt.NDArray[np.bool_] | None:
-    """Which rows of a column of label sets are missing; None where it is another kind of column."""
+    """Return the mask of the missing rows of a column of label sets; None for other columns."""
     if type(values).__module__.startswith("pyarrow"):
         if not is_list(values.type):
             return None
@@ -118,7 +118,7 @@ def missing_lists(values: Any) -> npt.NDArray[np.bool_] | None:
 
 
 def is_list(kind: Any) -> bool:
-    """Whether the values of a type of Arrow are lists."""
+    """Return whether the values of an Arrow type are lists."""
     import pyarrow as pa
 
     return bool(
@@ -127,7 +127,7 @@ def is_list(kind: Any) -> bool:
 
 
 def collect_names(given: Any) -> set[str]:
-    """The names of columns among what may be names, lists and dicts of names."""
+    """Collect names of columns from a name, or from nested lists and dicts of names."""
     if isinstance(given, str):
         return {given}
     inner = given.values() if isinstance(given, Mapping) else given
@@ -137,7 +137,7 @@ def collect_names(given: Any) -> set[str]:
 
 
 def empty_as_no_labels(table: Any, names: Iterable[str]) -> Any:
-    """A table of a CSV file, in which an empty field of these columns is a row without labels."""
+    """Replace empty fields in these columns of a CSV table by rows without labels."""
     import pyarrow.compute as pc
 
     for name in names:
@@ -153,9 +153,9 @@ _EXPECTED = "expected a set or a list of labels"
 
 @dataclass(frozen=True, eq=False)
 class LabelLists:
-    """The labels of each row one after the other: how many a row has, and which they are.
+    """Labels of all rows, concatenated, with the number of labels of each row.
 
-    ``codes`` are positions among ``labels``, the distinct labels, of which ``names`` are the text.
+    ``codes`` are indices into ``labels``, the distinct labels; ``names`` are their text.
     """
 
     lengths: npt.NDArray[np.intp]
@@ -165,15 +165,16 @@ class LabelLists:
 
     @property
     def rows(self) -> npt.NDArray[np.intp]:
-        """The row that each label stands in."""
+        """Row index of each label."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelMatrix:
-    """A column for each label; ``names`` is None where they come in a given order.
+    """Table with one column per label; ``names`` is None if the columns have no names.
 
-    ``rows`` says that they came as rows of 0 and 1, which could be taken for sets of those labels.
+    ``rows`` says that the input was rows of 0 and 1, which could also be read as sets of those
+    labels.
     """
 
     columns: Any
@@ -188,23 +189,32 @@ LabelRows = LabelLists | LabelMatrix
 def read_rows(
     given: Any, what: str, separator: str | None = None, indicators: bool | None = None
 ) -> LabelRows:
-    """What is said of the labels of each row, whatever its form.
+    """Read the labels of each row, in any supported form.
 
     Parameters
     ----------
-    given
-        A list (or a column of pandas, polars or Arrow) of sets or lists of labels; a column of text
-        that ``separator`` splits into labels; or a column for each label: a dict, a data frame, or
-        an array of shape (rows, labels), dense or sparse. Lists of one length that hold nothing but
-        0 and 1 are the rows of such an array.
-    indicators
-        Of a batch of a column, of which there may be no row, whether all of the column are such
-        lists.
+    given : array-like, data frame or dict
+        A list (or a column of pandas, polars or Arrow) of sets or lists of labels; a column of
+        text that ``separator`` splits into labels; or one column per label: a dict, a data frame,
+        or an array of shape (n, n_labels), dense or sparse. Lists of equal length that contain
+        only 0 and 1 are the rows of such an array.
+    what : str
+        Name of the argument in messages.
+    separator : str, optional
+        Text between the labels of a row.
+    indicators : bool, optional
+        For a batch of a column, which may be empty: whether all rows of the column are lists of 0
+        and 1 of equal length.
+
+    Returns
+    -------
+    LabelLists or LabelMatrix
+        Labels of each row.
 
     Raises
     ------
     InputError
-        When a row is no collection of labels, is missing, or has a label twice.
+        If a row is not a collection of labels, is missing, or has a label twice.
 
     Examples
     --------
@@ -255,7 +265,7 @@ def read_rows(
 
 
 def _indicators(given: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats | None:
-    """Rows of one length with nothing but 0 and 1 as a table; None of sets, and of all else."""
+    """Convert rows of equal length with only 0 and 1 to a table; None for sets and all else."""
     if len(flat) == 0 or (lengths != lengths[0]).any():
         return None
     if not type(given).__module__.startswith(("polars", "pyarrow")) and any(
@@ -270,8 +280,11 @@ def _indicators(given: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats 
 
 
 def empty_label_rows(distinct: Sequence[Any], length: int, what: str) -> LabelRows:
-    """The labels of a column as they are known without its rows: those that are distinct, and the
-    length of its rows, where all are lists of one length; else -1."""
+    """Return the labels of a column without its rows.
+
+    ``distinct`` are the distinct labels, and ``length`` is the length of the rows if all are lists
+    of equal length, else -1.
+    """
     if length > 0 and distinct and all(map(_is_bit, distinct)):
         return LabelMatrix(np.zeros((0, length)), None, length, rows=True)
     none = np.zeros(0, np.intp)
@@ -286,7 +299,7 @@ def _is_bit(value: Any) -> bool:
 
 
 def check_forms(rows: Mapping[str, LabelRows]) -> None:
-    """That rows of 0 and 1 do not stand beside sets of those labels, of which they may be more."""
+    """Check that rows of 0 and 1 are not mixed with sets that contain the labels 0 or 1."""
     listed = [one for one in rows.values() if isinstance(one, LabelLists)]
     if not any({"0", "1"} & set(one.names) for one in listed):
         return
@@ -301,7 +314,7 @@ def check_forms(rows: Mapping[str, LabelRows]) -> None:
 def flatten_labels(
     given: Any, what: str, separator: str | None
 ) -> tuple[npt.NDArray[np.intp], Any]:
-    """How many labels each row has, and all of them one after the other."""
+    """Return the number of labels of each row, and the concatenated labels."""
     column = _to_arrow(given)
     if column is None:
         rows = _check_rows(given, what, separator)
@@ -347,7 +360,7 @@ def flatten_labels(
 
 
 def _to_arrow(given: Any) -> Any:
-    """A column of pandas, polars or Arrow as an Arrow array; None of other things."""
+    """Convert a column of pandas, polars or Arrow to an Arrow array; None for anything else."""
     module = type(given).__module__.split(".")[0]
     if module == "pandas" and str(given.dtype) == "object":
         return None
@@ -367,7 +380,7 @@ def _to_arrow(given: Any) -> Any:
 
 
 def _check_rows(given: Any, what: str, separator: str | None) -> list[Any]:
-    """Rows in memory: all text, or all collections of labels."""
+    """Check that rows in memory are all text, or all collections of labels."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
         raise InputError(f"{what}: {format_value(given)} is no column of label sets")
     rows = list(given)
@@ -392,7 +405,7 @@ def _check_rows(given: Any, what: str, separator: str | None) -> list[Any]:
 
 
 def _one_kind(labels: list[Any]) -> Any:
-    """Labels as one column; of several types each as it is."""
+    """Return labels as an Arrow column of text, or as an object array if they have other types."""
     out = np.empty(len(labels), object)
     out[:] = labels
     if labels and all(type(label) is str for label in labels):
@@ -403,8 +416,11 @@ def _one_kind(labels: list[Any]) -> Any:
 
 
 def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) -> tuple[str, ...]:
-    """The labels in order: those given, the columns of the first table that names them, or all
-    that occur; of arrays their positions."""
+    """Return the names of the labels in order.
+
+    They are the given labels, else the columns of the first table with names, else all labels that
+    occur; for arrays, they are the column indices.
+    """
     if labels is not None:
         made = tuple(encode_labels([label], "labels").names[0] for label in labels)
         if len(set(made)) < len(made):
@@ -426,12 +442,12 @@ def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) 
 
 
 def to_indicators(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
-    """Which labels each row has, shape (rows, labels).
+    """Convert labels to an indicator matrix of shape (n, n_labels).
 
     Raises
     ------
     InputError
-        When a label is not among ``names``, or a column holds anything but Booleans, 0 and 1.
+        If a label is not among ``names``, or a column has values other than Booleans, 0 and 1.
     """
     if isinstance(rows, LabelMatrix):
         table = _table(rows, names, what, to_numbers)
@@ -459,14 +475,14 @@ def to_indicators(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
 
 
 def to_scores(rows: LabelRows, names: tuple[str, ...], what: str, *, probability: bool) -> Floats:
-    """A number for each row and label, shape (rows, labels)."""
+    """Convert scores to a matrix of shape (n, n_labels)."""
     if not isinstance(rows, LabelMatrix):
         raise InputError(f"{what}: expected a column of numbers for each label, not sets of labels")
     return _table(rows, names, what, to_probabilities if probability else to_numbers)
 
 
 def _table(rows: LabelMatrix, names: tuple[str, ...], what: str, checked: Any) -> Floats:
-    """The columns in the order of ``names``, each checked."""
+    """Return the columns in the order of ``names``, each checked."""
     if rows.names is None:
         if rows.number != len(names):
             raise InputError(
@@ -494,7 +510,7 @@ def _table(rows: LabelMatrix, names: tuple[str, ...], what: str, checked: Any) -
 
 
 def _check_matrix(table: npt.NDArray[Any], names: Sequence[str], what: str, checked: Any) -> Floats:
-    """An array, checked at once; where something is wrong, column by column, to say where."""
+    """Check a whole array; if it has an invalid value, check column by column to locate it."""
     out = table.astype(np.float64)
     try:
         checked(out.ravel(), what)

@@ -1,4 +1,4 @@
-"""Several numbers of each row: tables of truth and prediction with a column for each output."""
+"""Multioutput data: tables of truth and predictions with one column per output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from calipers.data.errors import (
 
 
 def columns_by_output(given: Any, outputs: Sequence[str]) -> Any:
-    """Names of columns in the order of the outputs, or those of each system, by output."""
+    """Return names of columns by output, given them in the order of the outputs.
+
+    In a dict of systems the names of each system are converted.
+    """
     if isinstance(given, Mapping):
         return {name: columns_by_output(of, outputs) for name, of in given.items()}
     if _is_names(given):
@@ -41,7 +44,7 @@ def columns_by_output(given: Any, outputs: Sequence[str]) -> Any:
 
 
 def named_outputs(truth: Any) -> tuple[str, ...]:
-    """The outputs, where the truth is a list of names of columns, or a dict of them."""
+    """Return the outputs if the truth is a list of column names, or a dict of them."""
     if isinstance(truth, Mapping) and all(isinstance(of, str) for of in truth.values()):
         return tuple(map(str, truth))
     return tuple(truth) if _is_names(truth) else ()
@@ -52,7 +55,7 @@ def _is_names(given: Any) -> bool:
 
 
 def n_columns(given: Any) -> int:
-    """How many columns there are; 0 of a column that is no table."""
+    """Return the number of columns; 0 for a column that is not a table."""
     if not is_table(given):
         return 0
     if isinstance(given, Mapping) or is_frame(given):
@@ -61,7 +64,7 @@ def n_columns(given: Any) -> int:
 
 
 def only_column(given: Any) -> Any:
-    """The column of a table of one; all else as it is."""
+    """Return the column of a table with one column; return anything else unchanged."""
     if n_columns(given) != 1:
         return given
     if isinstance(given, Mapping):
@@ -72,7 +75,7 @@ def only_column(given: Any) -> Any:
 
 
 def output_names(truth: Any, outputs: Sequence[Any] | None) -> tuple[str, ...]:
-    """What the outputs are called: as given, as the columns of the truth, or by their place."""
+    """Return the names of the outputs: as given, else columns of the truth, else indices."""
     number = n_columns(truth) or 1
     own = probability_columns(truth) or tuple(map(str, range(number)))
     if outputs is not None and not isinstance(outputs, list | tuple):
@@ -86,12 +89,14 @@ def output_names(truth: Any, outputs: Sequence[Any] | None) -> tuple[str, ...]:
 
 
 def to_outputs(given: Any, what: str, outputs: Sequence[str], rows: int | None = None) -> Floats:
-    """A table in the order of the outputs: columns with names by these, else in that order.
+    """Convert a table to a matrix of shape (n, n_outputs).
+
+    Named columns are matched by name; others are in the order of the outputs.
 
     Raises
     ------
     InputError
-        When an output has no column, or a column is no output, or holds anything but numbers.
+        If an output has no column, a column is not an output, or values are not numbers.
     """
     names = probability_columns(given)
     if names:
@@ -117,6 +122,6 @@ def to_outputs(given: Any, what: str, outputs: Sequence[str], rows: int | None =
 
 
 def _column(given: Any, name: str) -> Any:
-    """The column of a dict or a data frame that goes by this name as text."""
+    """Return the column of a dict or data frame whose name, as text, is this one."""
     own = dict(zip(probability_columns(given), column_names(given), strict=True))[name]
     return given[own]

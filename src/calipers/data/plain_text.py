@@ -1,5 +1,8 @@
-"""Judgments and runs as text of other kinds than TREC's: MS MARCO's, answers without an order,
-columns under a header, grades such as L2."""
+"""Judgments and runs in text formats other than TREC's.
+
+These are the formats of MS MARCO, unordered sets of documents, columns under a header, and grades
+such as L2.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +38,15 @@ _SWAPPED = {
 
 
 def first_line(path: str) -> list[str]:
-    """The fields of the first line that holds something, of a file, packed or not."""
+    """Return the fields of the first line with content of a file, compressed or not."""
     return _split_first_line(path)[0]
 
 
 def _split_first_line(path: str) -> tuple[list[str], str]:
-    """And what stands between them; nothing of a file that cannot be read, of which others tell."""
+    """Return the fields of the first line with content, and the separator.
+
+    There are no fields if the file cannot be read; other functions report that.
+    """
     try:
         with _open_file(path) as stream:
             start = stream.read(1 << 16)
@@ -51,7 +57,7 @@ def _split_first_line(path: str) -> tuple[list[str], str]:
 
 
 def content_line(text: bytes) -> bytes:
-    """The first line that holds something."""
+    """Return the first line that is neither blank nor a comment."""
     lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     return next((x for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
 
@@ -72,14 +78,19 @@ def _open_file(path: str) -> Iterator[Any]:
 
 
 def names_columns(fields: Sequence[str]) -> bool:
-    """Whether these are the names of columns, among them those of topics and documents."""
+    """Return whether these are names of columns, including those of topics and documents."""
     names = {field.strip('"') for field in fields}
     return not names.isdisjoint(TOPIC) and not names.isdisjoint(DOCUMENT)
 
 
 def read_plain(path: str, kind: Kind) -> pa.Table | None:
-    """The columns of such a file; None where it is, or ought to be, TREC text. A file of the other
-    kind is an error, told once."""
+    """Read the columns of such a file; None if it is, or should be, TREC text.
+
+    Raises
+    ------
+    InputError
+        If the file is of the other kind.
+    """
     if not os.path.isfile(path):
         return None
     fields, between = _split_first_line(path)
@@ -116,7 +127,7 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
 
 
 def detect_layout(path: str, kind: Kind, fields: list[str]) -> tuple[str, ...] | None:
-    """What the fields are, from those of the first line."""
+    """Return the names of the fields, given those of the first line."""
     count = len(fields)
     if kind == "run" and count == 4 and re.fullmatch(r"-?\d+|L\d+", fields[3]):
         raise InputError(f"{path}: {_SWAPPED[kind]}: are the two swapped?")
@@ -138,7 +149,7 @@ def _is_number(text: str) -> bool:
 
 
 def _rows(path: str, layout: Sequence[str], *, header: bool) -> Iterator[list[bytes]]:
-    """The fields of each line; blank lines and comments are passed over."""
+    """Yield the fields of each line; blank lines and comments are skipped."""
     with tables.read_errors(path, "text"), _open_file(path) as stream:
         for number, line in enumerate(stream, 1):
             fields = line.removeprefix(b"\xef\xbb\xbf").split()
@@ -156,7 +167,7 @@ def _rows(path: str, layout: Sequence[str], *, header: bool) -> Iterator[list[by
 
 
 def _numbers(values: list[bytes]) -> Any:
-    """Whole numbers, others, or text."""
+    """Convert values to integers, floats or text, the first that fits."""
     import pyarrow as pa
 
     texts = pa.array([value.decode("utf-8", "replace") for value in values])

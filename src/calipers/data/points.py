@@ -1,4 +1,4 @@
-"""Points in space, and given distances between them."""
+"""Points in space, and precomputed distances between points."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _AT_ONCE = 4_000_000
 
 
 def to_points(values: Any, what: str, *, directions: bool = False) -> Floats:
-    """Coordinates (n, d): a column for each feature, by name or of an array. With ``directions``
-    no point may be at 0."""
+    """Convert coordinates to an array of shape (n, d), from columns by name or from an array.
+
+    With ``directions`` no point may be the origin.
+    """
     if isinstance(values, Mapping):
         values = {str(name): of for name, of in values.items()}
         names = list(values)
@@ -47,7 +49,7 @@ def to_points(values: Any, what: str, *, directions: bool = False) -> Floats:
 
 
 def to_distances(values: Any, what: str) -> Any:
-    """A matrix of distances, which may be mapped from a file: it is looked at in parts."""
+    """Check a distance matrix; it may be memory-mapped, so it is examined in blocks."""
     matrix = values if isinstance(values, np.ndarray) else to_matrix(values, what)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise InputError(f"{what}: has the shape {matrix.shape}, expected a square matrix")

@@ -1,4 +1,4 @@
-"""Predicted quantiles: a column for each level."""
+"""Predicted quantiles, with one column per level."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from calipers.data.errors import InputError, format_value
 
 
 def one_system(given: Any) -> bool:
-    """Whether these are the levels of one system, and not systems by name."""
+    """Return whether these are the levels of one system, rather than systems by name."""
     return not (isinstance(given, Mapping) and given and all(map(is_table, given.values())))
 
 
 def to_quantiles(given: Any, what: str, rows: int) -> tuple[tuple[float, ...], Floats]:
-    """The levels, ascending, and the quantiles, shape (rows, levels), from a dict or a data frame
-    with a column for each level, such as ``{0.05: …, 0.95: …}``.
+    """Return the levels in ascending order, and the quantiles as an array of shape (n, n_levels).
+
+    The input is a dict or a data frame with one column per level, such as ``{0.05: …, 0.95: …}``.
 
     Raises
     ------
     InputError
-        For a level that is no number between 0 and 1, or is there twice, and for columns of other
-        lengths or without numbers.
+        If a level is not a number between 0 and 1 or is duplicated, or if columns differ in length
+        or have no numbers.
     """
     if not (isinstance(given, Mapping) or is_frame(given)):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Rows of documents in groups: the grade of each, and the scores that order those of a group."""
+"""Learning-to-rank rows: documents in groups, with their grades and scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HIGHEST_GRADE = 1000
 
 @dataclass(frozen=True, eq=False)
 class RankingRows:
-    """The group of each row, as a place among their names in bytewise order, and its grade."""
+    """Group and grade of each row; groups are indices into their names in bytewise order."""
 
     groups: tuple[str, ...]
     group: IntArray
@@ -36,7 +36,7 @@ class RankingRows:
 
     @classmethod
     def read(cls, group: Any, truth: Any) -> RankingRows:
-        """From a column of names of groups and one of grades."""
+        """Read a column of names of groups and a column of grades."""
         grade = _grades(truth)
         named = encode_labels(group, "group")
         check_length(named.codes, len(grade), "group")
@@ -48,7 +48,7 @@ class RankingRows:
         return cls(tuple(names[i] for i in order), place[named.codes], grade)
 
     def digest(self, ids: list[str] | None) -> str:
-        """What tells other grades from these, of rows by their ids, or by their places."""
+        """Compute a digest of the grades, with rows identified by their ids or indices."""
         order = np.arange(len(self.grade)) if ids is None else np.argsort(ids, kind="stable")
         digest = sha256("\n".join(self.groups).encode("utf-8", "surrogatepass"))
         digest.update(np.column_stack([self.group, self.grade])[order].astype("<i8").tobytes())
@@ -56,7 +56,7 @@ class RankingRows:
 
     @cached_property
     def _judged(self) -> dict[str, Any]:
-        """How many documents each group has, and how many of each grade, best first."""
+        """Count the documents of each group, in total and by grade, highest grade first."""
         step = int(self.grade.max()) + 1
         best_first = self.group * step + (step - 1 - self.grade)
         found, counts = np.unique(best_first, return_counts=True)
@@ -72,8 +72,11 @@ class RankingRows:
         }
 
     def arrays(self, score: Floats) -> dict[str, Any]:
-        """The arrays of ``JudgedRankings``: the documents of each group by descending score, those
-        of one score by descending grade, so that the order of the rows changes nothing."""
+        """Return the arrays of ``JudgedRankings`` for a column of scores.
+
+        The documents of each group are ordered by descending score, ties by descending grade, so
+        that the result does not depend on the order of the rows.
+        """
         order = np.lexsort((-self.grade, -score, self.group))
         group, own = self.group[order], score[order]
         place = np.arange(len(order))
@@ -91,7 +94,10 @@ class RankingRows:
         }
 
     def of_groups(self, column: Any, what: str) -> Any:
-        """A column of rows as one of groups: a group has one value, or none in any of its rows."""
+        """Reduce a column of rows to one value per group.
+
+        All rows of a group have the same value, or none.
+        """
         absent = missing_mask(column, what)
         check_length(absent, len(self.group), what)
         codes = np.full(len(absent), -1)
@@ -116,7 +122,7 @@ class RankingRows:
         return take_rows(column, first)
 
     def known(self, weight: Any, count: Any, cluster: Any, time: Any) -> UnitColumns:
-        """What is known of groups, by columns with one value for each."""
+        """Return weight, count, cluster and time of the groups from columns of rows."""
         if weight is not None:
             weight = to_numbers(weight, "weight")
             check_length(weight, len(self.group), "weight")
@@ -135,7 +141,7 @@ class RankingRows:
 
 
 def known_of_groups(groups: Sequence[str], columns: Mapping[str, Any]) -> UnitColumns:
-    """The same by columns of groups."""
+    """Return weight, count, cluster and time of the groups from columns of groups."""
     by_name = {
         what: dict(
             zip(groups, column.to_pylist() if hasattr(column, "to_pylist") else column, strict=True)
@@ -146,7 +152,7 @@ def known_of_groups(groups: Sequence[str], columns: Mapping[str, Any]) -> UnitCo
 
 
 def _grades(truth: Any) -> IntArray:
-    """Grades: whole numbers from 0 on."""
+    """Convert a column to grades: non-negative whole numbers."""
     grade = to_numbers(truth, "truth").astype(np.float64)
     for wrong, why in (
         (grade != np.trunc(grade), "is no whole number; grades are 0, 1, 2 and so on"),

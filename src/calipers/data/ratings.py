@@ -1,4 +1,4 @@
-"""Ratings of items by several raters, some of them missing."""
+"""Ratings of items by several raters, with missing values."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Categories:
-    """The categories of ratings in their order: the values that stand for them."""
+    """Categories of ratings in their order, as the values that occur in the data."""
 
     ordered: tuple[Any, ...]
 
     @classmethod
     def of(cls, found: set[Any], order: Sequence[Any] | None, where: str = "") -> Categories:
-        """Of all distinct ratings; checked, and in the ``order`` if that is given."""
+        """Check all distinct ratings, and sort them, in the ``order`` if it is given."""
         for value in found:
             if not isinstance(value, str | int | float) or value in (math.inf, -math.inf):
                 raise InputError(
@@ -40,17 +40,17 @@ class Categories:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they are called."""
+        """Names of the categories."""
         return tuple(label_name(value) for value in self.ordered)
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
-        """Their numbers, NaN where they are text."""
+        """Numbers of the categories; NaN if they are text."""
         is_text = any(isinstance(value, str) for value in self.ordered)
         return np.array([math.nan if is_text else float(value) for value in self.ordered])
 
     def codes(self, column: Any, where: str = "") -> npt.NDArray[np.int64]:
-        """The category of each rating of a column, by its place, −1 where there is none."""
+        """Encode the ratings of a column as indices of their categories, −1 if missing."""
         place = {value: k for k, value in enumerate(self.ordered)}
         values, which = _encode(column)
         for value in values:
@@ -61,8 +61,10 @@ class Categories:
 
 
 def _encode(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
-    """The values of a column, each once where Arrow tells, and the place of each row's among them;
-    −1 where there is none."""
+    """Return the values of a column, and the index of the value of each row; −1 if missing.
+
+    The values are distinct if Arrow can encode them.
+    """
     import pyarrow as pa
 
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -79,7 +81,7 @@ def _encode(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
 
 
 def distinct_ratings(column: Any) -> set[Any]:
-    """The distinct ratings of a column."""
+    """Return the distinct ratings of a column."""
     try:
         return {value for value in _encode(column)[0] if not is_missing(value)}
     except TypeError:  # of a list or a dict
@@ -91,10 +93,12 @@ def distinct_ratings(column: Any) -> set[Any]:
 
 @dataclass(frozen=True, eq=False)
 class RatedItems:
-    """The category that each rater put each item into (items, raters), −1 for none; categories in
-    their order; sets of raters by name, as positions.
-    ``rows`` is a row of the table for each item, ``ids`` what its column of items calls them, and
-    ``origins`` what was read."""
+    """Ratings as an array of category codes of shape (n_items, n_raters), −1 if missing.
+
+    ``categories`` are in their order; ``sets`` are sets of raters by name, as indices. ``rows``
+    has one row of the table per item, ``ids`` the names of the items, and ``origins`` the files
+    that were read.
+    """
 
     raters: tuple[str, ...]
     codes: npt.NDArray[np.int64]
@@ -112,10 +116,13 @@ def read_ratings(
     long: Mapping[str, str | None],
     others: Mapping[str, str] = MappingProxyType({}),
 ) -> RatedItems:
-    """Ratings from a table with a column a rater and a row an item, but for the columns that are
-    ``others``, with what these are, and the one of the "item" that ``long`` names; or, where that
-    names those of the "rater" and the "rating" as well, a row a rating. ``raters`` are those of
-    each set, by its name; None for all."""
+    """Read ratings from a table.
+
+    The table has one column per rater and one row per item. Columns that are not raters are in
+    ``others``, with their meaning, or the column of the "item" in ``long``. If ``long`` also names
+    the columns of the "rater" and the "rating", the table has one row per rating. ``raters`` are
+    the raters of each set, by its name; None for all.
+    """
     path = isinstance(source, str | os.PathLike)
     table = tables.read_table(os.fspath(source)) if path else tables.to_arrow(source)
     where, origins = "", tuple[InputOrigin, ...]()
@@ -155,7 +162,7 @@ def read_ratings(
 
 
 def _ids(items: Sequence[Any], where: str) -> tuple[str, ...]:
-    """What items are called, each of which has a row of its own."""
+    """Return the names of the items, which have to be unique."""
     seen: dict[str, int] = {}
     for row, item in enumerate(items, 1):
         if is_missing(item):
@@ -173,7 +180,7 @@ def _ids(items: Sequence[Any], where: str) -> tuple[str, ...]:
 def rater_sets(
     given: Mapping[str, Any], known: Sequence[str], where: str = ""
 ) -> dict[str, list[str]]:
-    """Raters by the name of the set that they are in."""
+    """Return the raters of each set, by its name."""
     sets = {}
     for name, asked in given.items():
         of = known if asked is None else asked
@@ -194,7 +201,7 @@ def rater_sets(
 def _pivot(
     table: pa.Table, long: Mapping[str, str | None], others: Mapping[str, str], where: str
 ) -> tuple[dict[str, list[Any]], pa.Table]:
-    """A column of each rater, and the first row of each item."""
+    """Convert a long table to one column per rater, and the first row of each item."""
     parts = {what: table.column(str(name)).to_pylist() for what, name in long.items()}
     for what in ("item", "rater"):
         for row, value in enumerate(parts[what], 1):
@@ -252,7 +259,7 @@ def _order_categories(found: set[Any], order: Sequence[Any] | None, where: str) 
 
 
 def _number(value: Any) -> Any:
-    """A number that a command line has as text."""
+    """Convert the text of a number, as given on a command line, to a number."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:

@@ -1,4 +1,4 @@
-"""What runs are called, whatever way they are given."""
+"""Names of runs, in any form of input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from calipers.data.trec_tables import holds_columns, is_ids
 
 
 def named_runs(runs: Any) -> dict[str, Any]:
-    """Runs by name, whatever way they were given."""
+    """Return runs by name, from any form of input."""
     if isinstance(runs, str | os.PathLike):
         return {run_name(runs): runs}
     if isinstance(runs, Mapping):
@@ -35,7 +35,7 @@ def _nested_twice(documents: Mapping[Any, Any]) -> bool:
 
 
 def _distinct_names(paths: list[str]) -> dict[str, str]:
-    """Names for run files: file names, or whole paths where those are the same."""
+    """Return run files by name: the file names, or the paths if file names are not unique."""
     if not paths:
         raise InputError("runs: an empty list, expected at least one run")
     names = [run_name(path) for path in paths]

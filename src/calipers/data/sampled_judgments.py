@@ -1,5 +1,4 @@
-"""Judgments of a sample of the pool: with the strata that it was drawn from, or with the
-probability of each document to be drawn."""
+"""Judgments of a sample of the pool, with its strata or with inclusion probabilities."""
 
 from __future__ import annotations
 
@@ -41,16 +40,23 @@ _LINES = {
 
 
 def read_sampled_judgments(source: GroupSource) -> tuple[GroupedJudgments, dict[str, Any]]:
-    """Sampled judgments from any source, in groups that are their strata, and the same judgments
-    without strata as columns; :class:`InputError` says what is wrong with them.
+    """Read sampled judgments from any source.
 
-    A file has lines ``topic iteration document stratum grade``, as sample_eval reads them;
-    ``topic iteration document grade probability``, as in TREC's Legal track; or ``topic document
-    grade method probability``, statAP's of the Million Query track, where a document that was
-    chosen (method 0) or both chosen and drawn (2) has the probability 1, and topics of which
-    nothing was drawn have no value. With four fields, or a dict
-    ``{topic: {document: grade}}``, the pool of a topic is one stratum. A negative grade marks a
-    document that is not judged.
+    The first result has the judgments in groups that are their strata; the second has the same
+    judgments without strata, as columns.
+
+    A file has lines ``topic iteration document stratum grade``, as read by sample_eval; ``topic
+    iteration document grade probability``, as in TREC's Legal track; or ``topic document grade
+    method probability``, as in statAP of the Million Query track. There, a document that was
+    chosen (method 0) or both chosen and sampled (2) has the inclusion probability 1, and topics
+    without sampled documents have no value. With four fields, or with a dict ``{topic: {document:
+    grade}}``, the pool of a topic is one stratum. A negative grade marks a document that is not
+    judged.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read, or judgments are invalid.
     """
     data, origin = open_source(source, "judgments", "qrels", (*STRATUM, *PROBABILITY))
     with add_origin(data, origin):
@@ -74,13 +80,13 @@ def read_sampled_judgments(source: GroupSource) -> tuple[GroupedJudgments, dict[
 
 
 def _is_flat(source: Mapping[Any, Any]) -> bool:
-    """Whether topics hold grades, and no strata."""
+    """Return whether topics map to grades rather than to strata."""
     held = (next(iter(of.values()), 0) for of in source.values() if isinstance(of, Mapping))
     return not any(isinstance(one, Mapping) for one in held)
 
 
 def _read_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
-    """The rows of a file."""
+    """Read the rows of a file."""
     try:
         rows, stored = rows_of_file(path, "groups or prefs", lenient=False)
     except ValueError as error:
@@ -110,8 +116,10 @@ def _read_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
 
 
 def _set_inclusion(rows: JudgmentRows) -> JudgmentRows:
-    """The rows with the probabilities that their methods leave, as statAP's program reads them;
-    those of topics of which nothing was drawn are not judged."""
+    """Set the inclusion probabilities that follow from the methods, as the statAP program does.
+
+    Rows of topics without sampled documents become unjudged.
+    """
     if rows.part is None or rows.inclusion is None:
         return rows
     method, topic = _parse_integers(rows.part, rows, "method"), encode_ids(rows.topic)[1]
@@ -126,7 +134,7 @@ def _set_inclusion(rows: JudgmentRows) -> JudgmentRows:
 
 
 def _from_table(source: Any) -> JudgmentRows:
-    """The rows of a table."""
+    """Return the rows of a table."""
     table = trec_tables.to_table(source, "qrels")
     topic, document, grades = trec_tables.columns(table, "qrels")
     rows = JudgmentRows(topic, topic, None, document, grades.astype(np.float64))
@@ -142,8 +150,10 @@ def _from_table(source: Any) -> JudgmentRows:
 
 
 def _parse_number_column(table: Any, name: str) -> Any:
-    """A table whose column of numbers was read as text, as that of strata is; what is no number
-    stays, and is told."""
+    """Convert a column of numbers that was read as text, as that of strata is, to numbers.
+
+    A column that has anything else is returned unchanged, and reported later.
+    """
     import pyarrow as pa
 
     column, place = table.column(name), table.column_names.index(name)
@@ -154,14 +164,14 @@ def _parse_number_column(table: Any, name: str) -> Any:
 
 
 def _single_stratum(rows: JudgmentRows) -> Any:
-    """One stratum for all rows."""
+    """Return one stratum for all rows."""
     import pyarrow as pa
 
     return pa.array([b""] * len(rows.level), pa.large_binary())
 
 
 def _parse_integers(column: Any, rows: JudgmentRows, what: str = "grade") -> Any:
-    """Numbers that stand there as text."""
+    """Parse a column of text as integers."""
     out = np.zeros(len(column))
     for row, text in enumerate(column.to_pylist()):
         try:
@@ -173,7 +183,7 @@ def _parse_integers(column: Any, rows: JudgmentRows, what: str = "grade") -> Any
 
 
 def _check(rows: JudgmentRows) -> None:
-    """That grades are whole, probabilities are such, and a document stands there once a topic."""
+    """Check that grades are whole, probabilities valid, and documents unique within a topic."""
     odd = np.flatnonzero(rows.level != np.trunc(rows.level))
     for row in odd[:1].tolist():
         raise rows.error(row, f"grade {rows.level[row]:g} in {rows.place(row)} is no whole number")

@@ -1,4 +1,4 @@
-"""Tables that are read in batches, as often as asked: files larger than memory, and pipes."""
+"""Tables that are read in batches, repeatedly: files larger than memory, and pipes."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 
 def common_schema(parts: Sequence[BatchSource]) -> pa.Schema:
-    """All columns, in the order in which they come up, of types that hold the values of all.
+    """Return all columns in order of first occurrence, with types that fit the values of all parts.
 
     Raises
     ------
     InputError
-        When a column holds numbers in one file, and text in another that says so.
+        If a column has numbers in one file, and in another a declared type that is text.
     """
     import pyarrow as pa
 
@@ -71,21 +71,24 @@ def _common_type(name: str, parts: Sequence[BatchSource]) -> pa.DataType:
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
-    """The type of the values, whose codes may be others in every file; levels keep their order."""
+    """Return the type of the values of a dictionary, whose codes may differ between files.
+
+    An ordered dictionary keeps its type, because its levels have to keep their order.
+    """
     import pyarrow as pa
 
     return kind.value_type if pa.types.is_dictionary(kind) and not kind.ordered else kind
 
 
 class ConformedBatches:
-    """Batches as columns of a schema, checked."""
+    """Conversion of record batches to the columns of a schema, with checks."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
         self._levels: dict[str, Any] = {}
 
     def __call__(self, batch: pa.RecordBatch, where: str) -> list[pa.Array]:
-        """The columns in the order of the schema."""
+        """Return the columns in the order of the schema."""
         return [
             self._column(batch.column(batch.schema.get_field_index(field.name)), field, where)
             for field in self._schema
@@ -118,9 +121,9 @@ class ConformedBatches:
 
 
 def partition_keys(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scalar]]:
-    """What the directories between a folder and each file say: ``year=2024`` is a column.
+    """Return the partition keys of each file, from its directories: ``year=2024`` is a column.
 
-    Values are whole numbers where all are, as Arrow has it, or else text.
+    Values are whole numbers if all of them are, as in Arrow, or else text.
     """
     import pyarrow as pa
     from pyarrow import dataset
@@ -142,7 +145,7 @@ def partition_keys(folder: str, paths: Sequence[str]) -> list[dict[str, pa.Scala
 
 
 def _order_keys(keys: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Arrow gives them in any."""
+    """Sort partition keys, which Arrow returns in any order."""
     return {name: keys[name] for name in names if name in keys}
 
 
@@ -157,9 +160,9 @@ _LIMITS = (
 
 
 def free_memory(root: str = "/") -> int:
-    """Bytes that can be taken: of the machine, or of a container that may have less.
+    """Return the available bytes of memory: of the machine, or of a container that may have less.
 
-    ``root`` is where the files of the system are.
+    ``root`` is the root of the file system.
     """
     base = Path(root)
     return max(min([_machine_memory(base), *_container_memory(base)]), 1)
@@ -176,7 +179,7 @@ def _machine_memory(root: Path) -> int:
 
 
 def _container_memory(root: Path) -> Iterator[int]:
-    """What each group of processes, within which this one is, has left."""
+    """Yield the remaining memory of each control group that this process belongs to."""
     groups = root / "sys/fs/cgroup"
     own = {""}
     with suppress(OSError, ValueError):
@@ -198,7 +201,7 @@ def _number(path: Path) -> int:
 
 
 def _cached_memory(folder: Path, name: str) -> int:
-    """What of the memory that is taken holds files, which are given up first."""
+    """Return the used memory that holds cached files, which is reclaimed first."""
     with suppress(OSError, ValueError):
         lines = (folder / "memory.stat").read_text("utf-8").splitlines()
         return next((int(line.split()[1]) for line in lines if line.split()[0] == name), 0)
@@ -216,18 +219,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of a stream.
+    """Consecutive rows of a stream.
 
     Attributes
     ----------
-    columns
-        The columns asked for, each as one array.
-    first
-        The number of the first row in the whole, from 0.
-    where
-        What messages call the origin: the file, or the first and the last of several.
-    numbers
-        The numbers of its rows in the whole; None where they follow the first.
+    columns : dict of str to pyarrow.Array
+        Requested columns, each as one array.
+    first : int
+        Index of the first row in the whole stream, from 0.
+    where : str
+        Name of the origin in messages: the file, or the first and the last of several.
+    numbers : ndarray, optional
+        Indices of its rows in the whole stream; None if they are consecutive from ``first``.
     """
 
     columns: dict[str, pa.Array]
@@ -237,36 +240,36 @@ class Batch:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return len(next(iter(self.columns.values())))
 
     def told(self, error: InputError) -> InputError:
-        """What is wrong with its rows, which are told by their number in the whole."""
+        """Return an error about its rows, with their indices in the whole stream."""
         told = _ROW.sub(lambda found: str(int(found[0]) + self.first), str(error))
         return InputError(f"{self.where}: {told}")
 
 
 class Stream:
-    """A table that is read in batches, as often as asked; a pipe once.
+    """Table that is read in batches, as often as needed; a pipe is read only once.
 
-    The order of the rows is that of the files, and in each of them as they stand there; types are
-    the same in all batches. Neither depends on the number of threads.
+    The order of the rows is that of the files, and within a file that of its rows. Types are the
+    same in all batches. Neither depends on the number of threads.
 
     Attributes
     ----------
-    names
-        The columns there are.
-    rows
-        How many rows there are, where metadata tell (Parquet, Feather, memory).
-    again
+    names : tuple of str
+        Names of the columns.
+    rows : int or None
+        Number of rows, if it is known from metadata (Parquet, Feather, memory).
+    again : bool
         Whether the rows can be read more than once.
-    name
-        What messages and provenance call it.
-    files
-        The files, in order.
-    stamps
-        What tells their rows from those of other files: place, size and time of each.
-    csv
+    name : str
+        Name in messages and in the provenance.
+    files : tuple of str
+        Files, in order.
+    stamps : tuple of str
+        Fingerprints of the files, from the path, size and modification time of each.
+    csv : bool
         Whether some of it is CSV, in which an empty field may be empty text.
     """
 
@@ -289,22 +292,27 @@ class Stream:
 
     @classmethod
     def of(cls, given: Any, *, text: Collection[str] = ()) -> Stream:
-        """A stream of what a path, a dataset or a table holds.
+        """Make a stream from a path, a dataset or a table.
 
         Parameters
         ----------
-        given
-            The path of a file; one with ``*``; a directory, whose subdirectories may be partitions
-            (``year=2024``); a list of those; ``"-"`` (the standard input), a named pipe or a binary
-            stream, of CSV, JSON Lines or Arrow IPC; a dataset, a table or a reader of batches of
-            Arrow; or a data frame. Files of a directory come sorted by their paths.
-        text
+        given : path, list of paths, stream, dataset, table or data frame
+            The path of a file; a path with ``*``; a directory, whose subdirectories may be
+            partitions (``year=2024``); a list of these; ``"-"`` (the standard input), a named pipe
+            or a binary stream, of CSV, JSON Lines or Arrow IPC; a dataset, a table or a reader of
+            batches of Arrow; or a data frame. Files of a directory are sorted by their paths.
+        text : collection of str, default=()
             Columns of CSV and JSON Lines that are read as text, whatever they look like.
+
+        Returns
+        -------
+        Stream
+            Stream of the rows.
 
         Raises
         ------
         InputError
-            When there is no such file, it is corrupt, or files do not fit together.
+            If there is no such file, it is corrupt, or files have different columns.
 
         Examples
         --------
@@ -326,22 +334,28 @@ class Stream:
         return cls([part], part.name)
 
     def batches(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[Batch]:
-        """The rows in order, ``rows`` at a time and the rest at the end.
+        """Yield the rows in order, ``rows`` at a time, and all remaining rows at the end.
 
-        One batch is read ahead in a thread, which ends when the iterator is closed or fails.
+        One batch is prefetched in a thread, which ends when the iterator is closed or fails.
 
         Parameters
         ----------
-        columns
-            At least one of ``names``; no others are read.
-        rows
-            How many to a batch.
+        columns : sequence of str
+            At least one of ``names``; no other columns are read.
+        rows : int, default=262144
+            Number of rows of a batch.
+
+        Yields
+        ------
+        Batch
+            Next rows.
 
         Raises
         ------
         InputError
-            When there is no such column or no row, a file is corrupt or has changed since it was
-            first looked at, a value is not of the type of its column, or a pipe is read again.
+            If there is no such column or no row, if a file is corrupt or has changed since it was
+            first examined, if a value does not have the type of its column, or if a pipe is read
+            again.
         """
         if rows < 1 or not columns:
             raise ValueError("expected at least one column, and at least one row to a batch")
@@ -355,8 +369,7 @@ class Stream:
         return _prefetch(self._read(schema, rows), self._stop)
 
     def size(self, columns: Sequence[str]) -> int:
-        """About how many bytes columns take in memory, by metadata and the sizes of files; 0 of
-        what nothing is known of."""
+        """Estimate the memory of columns in bytes from metadata and file sizes; 0 if unknown."""
         names = self._wanted(columns).names
         return sum(part.size(names) for part in self._parts)
 
@@ -379,7 +392,7 @@ class Stream:
             part.stop()
 
     def _read(self, schema: pa.Schema, rows: int) -> Generator[Batch]:
-        """Batches of exactly so many rows, but for the last."""
+        """Yield batches of exactly ``rows`` rows, except for the last."""
         held: list[tuple[str, list[pa.Array]]] = []
         first = count = 0
         for where, arrays in self._conformed(schema, rows):
@@ -425,9 +438,9 @@ def _combine(
 
 
 def _prefetch(made: Generator[T], stop: Callable[[], None]) -> Iterator[T]:
-    """What is made, of which the next one is in the making while one is looked at.
+    """Yield items while the next one is computed in a thread.
 
-    Whoever waits does so in Python, where an interrupt reaches them.
+    The caller waits in Python code, where an interrupt can be handled.
     """
     with ThreadPoolExecutor(1, "calipers-read") as pool:
         try:
@@ -454,7 +467,7 @@ def _name(paths: Sequence[Any]) -> str:
 
 
 def _from_object(given: Any, text: Collection[str]) -> BatchSource:
-    """What is no path."""
+    """Make a source from an object that is not a path."""
     import pyarrow as pa
     from pyarrow import dataset
 
@@ -493,7 +506,7 @@ def _from_paths(paths: Sequence[str], text: Collection[str]) -> list[BatchSource
 
 
 def _from_path(path: str, text: Collection[str]) -> list[BatchSource]:
-    """What stands under a path."""
+    """Make the sources of the files that a path stands for."""
     if path == STDIN:
         return [_from_pipe(path, text)]
     if "*" in path and not os.path.exists(path):
@@ -542,19 +555,23 @@ _BYTES = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])(i?))?b?\s*", re.IGN
 
 
 def memory_budget(given: int | str | None) -> int:
-    """How many bytes may be taken.
+    """Parse the number of bytes of memory that may be used.
 
     Parameters
     ----------
-    given
-        A number of bytes, as such or as text: ``"2 GB"``, ``"512MiB"``, ``"1.5g"``. K, M, G and T
-        are powers of 1000, and KiB, MiB, GiB and TiB of 1024. None is half of the memory that is
-        free.
+    given : int or str, optional
+        A number of bytes, or text: ``"2 GB"``, ``"512MiB"``, ``"1.5g"``. K, M, G and T are powers
+        of 1000, and KiB, MiB, GiB and TiB of 1024. By default half of the available memory.
+
+    Returns
+    -------
+    int
+        Number of bytes.
 
     Raises
     ------
     InputError
-        When it is no such number, or below 1.
+        If it is not such a number, or is below 1.
 
     Examples
     --------
@@ -578,16 +595,16 @@ def memory_budget(given: int | str | None) -> int:
 
 
 def is_large(given: Any, columns: Sequence[str], budget: int) -> bool:
-    """Whether columns of files would take more than so many bytes of memory.
+    """Return whether columns of files would take more than ``budget`` bytes of memory.
 
-    That is told without reading them: by the metadata of Parquet and Feather, and else by the size
-    of the file, of which the whole is read. False for what is in memory, and for pipes, whose size
-    nobody knows.
+    The files are not read: the size is known from the metadata of Parquet and Feather, and
+    otherwise estimated from the size of the file, all of which would be read. The result is False
+    for data in memory, and for pipes, whose size is unknown.
 
     Raises
     ------
     InputError
-        When there is no such file or column.
+        If there is no such file or column.
     """
     paths = given if isinstance(given, list | tuple) else [given]
     if not isinstance(given, Stream) and not (paths and all(map(_is_file, paths))):
@@ -596,7 +613,7 @@ def is_large(given: Any, columns: Sequence[str], budget: int) -> bool:
 
 
 def _is_file(given: Any) -> bool:
-    """Whether it is a path of files, and not of a pipe."""
+    """Return whether the argument is a path of files rather than of a pipe."""
     if not _is_path(given) or os.fspath(given) == STDIN:
         return False
     path = os.fspath(given)

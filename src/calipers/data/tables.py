@@ -1,4 +1,4 @@
-"""Tables: CSV, Parquet, Feather, JSON and JSON Lines files, and data frames, as Arrow tables."""
+"""Tables as Arrow tables: CSV, Parquet, Feather, JSON and JSON Lines files, and data frames."""
 
 from __future__ import annotations
 
@@ -39,9 +39,17 @@ BINARIES = {".parquet": "parquet", ".parq": "parquet", ".feather": "feather", ".
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A format of tables. ``read`` takes the source and the names of the columns that are text
-    whatever they look like, and gives a table of Arrow or anything that makes one: a data frame, a
-    dict of columns. ``is_text`` is whether a file of it may be compressed."""
+    """Format of tables.
+
+    Attributes
+    ----------
+    read : callable
+        Function that reads a table. It takes the source and the names of the columns that are text
+        whatever they look like, and returns an Arrow table or anything that can be converted to
+        one: a data frame, a dict of columns.
+    is_text : bool, default=False
+        Whether a file of the format may be compressed.
+    """
 
     read: Callable[[ByteSource, Collection[str]], Any]
     is_text: bool = False
@@ -59,25 +67,29 @@ def register_format(
     is_text: bool = False,
     replace: bool = False,
 ) -> None:
-    """Enter a format of tables by the extensions of its files, which then are read wherever tables
-    are, in Python and on the command line.
+    """Register a format of tables by the extensions of its files.
+
+    These files are then read wherever tables are, in Python and on the command line.
 
     Parameters
     ----------
-    extensions
-        As ``".xyz"``, in lower case.
-    read
-        Takes the source (``source.name`` is the path of a file) and the names of columns that are
-        text whatever they look like, and gives a table of Arrow, a data frame or a dict of columns.
-    is_text
-        Whether a file may be compressed, as ``.xyz.gz``; ``source.text()`` unpacks it.
-    replace
-        Whether it may take the place of what was entered before from outside.
+    *extensions : str
+        Extensions such as ``".xyz"``, in lower case.
+    read : callable
+        Function that reads a table. It takes the source (``source.name`` is the path of a file)
+        and the names of columns that are text whatever they look like, and returns an Arrow table,
+        a data frame or a dict of columns.
+    is_text : bool, default=False
+        Whether a file may be compressed, as ``.xyz.gz``; ``source.text()`` decompresses it.
+    replace : bool, default=False
+        Whether to replace a format that was registered before from outside Calipers.
 
     Raises
     ------
     NameTakenError
-        For an extension of another format.
+        If an extension belongs to another format.
+    ValueError
+        If an extension is not of the form ``".xyz"``.
 
     Examples
     --------
@@ -95,18 +107,18 @@ def register_format(
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a table by its extension."""
+    """Return whether a file has the extension of a table."""
     return file_extension(path)[0] in TABLE_FORMATS
 
 
 def formats_text() -> str:
-    """The extensions of tables, as messages name them."""
+    """Return the extensions of tables as text for messages."""
     further = [one for one in TABLE_FORMATS if one not in TEXTS and one not in BINARIES]
     return ", ".join([FORMATS, *further])
 
 
 def file_extension(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """The extension of a file and that of its compression, in lower case: ``(".csv", ".gz")``."""
+    """Return the extensions of a file and of its compression in lower case: ``(".csv", ".gz")``."""
     stem, suffix = os.path.splitext(os.fspath(path).lower())
     return (os.path.splitext(stem)[1], suffix) if suffix in COMPRESSED else (suffix, "")
 
@@ -117,12 +129,16 @@ def read_table(
     text: Collection[str] = (),
     choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
 ) -> pa.Table:
-    """The table in a file, a pipe, the standard input (``"-"``) or a binary stream.
+    """Read the table in a file, a pipe, the standard input (``"-"``) or a binary stream.
 
-    The format of a file is told by its extension; that of the rest by what it begins with.
-    Columns of CSV named in ``text`` are read as text, whatever they look like. ``choose`` picks
-    the columns to read from the names of all. Every value is checked before anybody looks at it: a
-    corrupt file is an :class:`InputError`.
+    The format of a file is determined by its extension, that of any other source by its first
+    bytes. Columns of CSV named in ``text`` are read as text, whatever they look like. ``choose``
+    selects the columns to read from the names of all. Every value is validated before it is used.
+
+    Raises
+    ------
+    InputError
+        If the file does not exist, is corrupt, or has no rows.
     """
     source = ByteSource.of(given)
     if source.is_file:
@@ -143,8 +159,10 @@ _MUCH = 1 << 24
 
 
 def _release(size: int) -> None:
-    """Give back what was taken to decompress and decode a table of so many bytes: Arrow would keep
-    it, more than the table itself takes."""
+    """Release the memory that was used to decompress and decode a table of ``size`` bytes.
+
+    Arrow would keep it, which can be more than the table itself takes.
+    """
     if size >= _MUCH:
         import pyarrow as pa
 
@@ -152,7 +170,7 @@ def _release(size: int) -> None:
 
 
 def check_file(name: str, expected: str) -> None:
-    """That there is a file, as far as one may look."""
+    """Check that a file exists, as far as permissions allow."""
     if not name:
         raise InputError(f"the name of a file is empty, expected {expected}")
     try:
@@ -169,7 +187,7 @@ def check_file(name: str, expected: str) -> None:
 
 @contextmanager
 def read_errors(name: str, expected: str) -> Iterator[None]:
-    """Says of which file it was that a library could not make sense."""
+    """Name the file in the error of a library that cannot read it."""
     import pyarrow as pa
 
     try:
@@ -184,7 +202,7 @@ def read_errors(name: str, expected: str) -> Iterator[None]:
 
 
 def _is_absurd(error: MemoryError) -> bool:
-    """Whether a piece of memory was asked for whose size only a corrupt file can name."""
+    """Return whether a requested allocation is so large that only a corrupt file can specify it."""
     asked = re.search(r"of size (\d+)", str(error))
     return asked is not None and int(asked[1]) >= 1 << 36
 
@@ -225,7 +243,7 @@ def _read_feather(source: ByteSource, text: Collection[str]) -> pa.Table:
 
 
 def check_feather(source: ByteSource) -> None:
-    """That a file is Feather of a version that is read."""
+    """Check that a file is Feather of a supported version."""
     if source.start.startswith(b"FEA1"):
         # Nothing in it can be checked, and a corrupt one ends the interpreter.
         raise InputError(
@@ -242,7 +260,10 @@ _BLOCKS = (1 << 20, (1 << 31) - 1)
 def csv_options(
     delimiter: str, types: Mapping[str, pa.DataType], columns: Sequence[str] = ()
 ) -> tuple[csv.ParseOptions, csv.ConvertOptions]:
-    """How CSV is read, as Arrow has it: all columns where none is named, and the types of some."""
+    """Return Arrow's options for reading CSV, with the types of some columns.
+
+    All columns are read if ``columns`` is empty.
+    """
     from pyarrow import csv
 
     return csv.ParseOptions(delimiter=delimiter, newlines_in_values=True), csv.ConvertOptions(
@@ -275,7 +296,7 @@ def _read_csv(source: ByteSource, text: Collection[str], delimiter: str = ",") -
 
 
 def _read_blocks(read: Callable[[int], pa.Table]) -> pa.Table:
-    """What is read in small blocks, or else in one."""
+    """Read in small blocks, or else in a single block."""
     import pyarrow as pa
 
     try:
@@ -312,7 +333,7 @@ _JSON = {str: "text", bool: "Boolean", int: "number", float: "number", list: "li
 
 
 def check_json_lines(source: ByteSource) -> None:
-    """Says in which line a file is no list of objects of one kind."""
+    """Raise an error that names the first line that is not an object like those before it."""
     kinds: dict[str, tuple[str, int]] = {}
     with source.text() as stream:
         for number, line in stream.lines():
@@ -344,14 +365,14 @@ def _add_article(kind: str) -> str:
 
 
 def check_names(where: str, names: Sequence[str]) -> None:
-    """That no column is called as another one."""
+    """Check that names of columns are unique."""
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise InputError(f"{where}: column {min(repeated)!r} stands there more than once")
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    """What a JSON file holds; a key that stands twice in one object is an error."""
+    """Read a JSON file; a duplicate key in an object is an error."""
     name = os.fspath(path)
     check_file(name, "a JSON file")
     with read_errors(name, "JSON"), ByteSource.of(name).text(longest=None) as stream:
@@ -370,19 +391,19 @@ def _check_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def column(table: pa.Table, name: str, where: str) -> Any:
-    """One column of a table, as an Arrow array; an unknown name gets a hint."""
+    """Return one column of a table as an Arrow array; the error for an unknown name has a hint."""
     if name not in table.column_names:
         raise InputError(f"{where}: no column {name!r}; {did_you_mean(name, table.column_names)}")
     return combine_chunks(table.column(name))
 
 
 def combine_chunks(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array; Arrow's own ``combine_chunks`` copies even a single chunk."""
+    """Return a column as one array; Arrow's own ``combine_chunks`` copies even a single chunk."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def to_arrow(frame: Any) -> pa.Table:
-    """A data frame (pandas, polars, DuckDB, Arrow) or a dict of columns as an Arrow table."""
+    """Convert a data frame (pandas, polars, DuckDB, Arrow) or dict of columns to an Arrow table."""
     import pyarrow as pa
 
     if isinstance(frame, pa.Table):
@@ -412,7 +433,7 @@ def to_arrow(frame: Any) -> pa.Table:
 
 
 def _arrow_column(name: str, values: Any) -> Any:
-    """A column in memory as one of Arrow; what is missing there is null."""
+    """Convert a column in memory to an Arrow array, with null for missing values."""
     import pyarrow as pa
 
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
@@ -433,7 +454,7 @@ def _arrow_column(name: str, values: Any) -> Any:
 
 @contextmanager
 def add_location(path: str) -> Iterator[None]:
-    """Says in which file a column was wrong."""
+    """Add the name of the file to an error about a column."""
     try:
         yield
     except InputError as error:
@@ -448,20 +469,23 @@ _ROW = re.compile(r"\brows? \d")
 
 
 def file_digest(path: str | os.PathLike[str]) -> tuple[int, str]:
-    """Size and SHA-256 of a file."""
+    """Compute size and SHA-256 of a file."""
     return ByteSource(os.fspath(path)).digest()
 
 
 def list_files(path: str) -> list[str]:
-    """The files that a path means: of a directory and of a pattern those that are read."""
+    """Return the files of a path: for a directory or a pattern, those that would be read."""
     if "*" in path and not os.path.exists(path):
         return [file for found in glob.glob(path, recursive=True) for file in list_files(found)]
     return list_folder(path) if os.path.isdir(path) else [path]
 
 
 def list_folder(folder: str) -> list[str]:
-    """The tables in a directory, by their paths, but for what begins with ``_`` or ``.``; these are
-    notes of whoever wrote it."""
+    """Return the tables in a directory, sorted by path.
+
+    Names that begin with ``_`` or ``.`` are skipped; they are metadata of the program that wrote
+    them.
+    """
     paths: list[str] = []
     for at, inner, files in os.walk(folder):
         inner[:] = sorted(name for name in inner if not name.startswith(("_", ".")))

@@ -1,4 +1,4 @@
-"""The time of each row: numbers, dates, or text in the form of ISO 8601."""
+"""Times of rows: numbers, dates, or text in ISO 8601 format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXPECTED = "numbers, dates, or text in the form of ISO 8601 such as 2024-01-31"
 
 
 def time_codes(values: Any, what: str = "time") -> tuple[npt.NDArray[np.intp], int]:
-    """The time of each row as a number from 0 on in the order of time, and how many there are.
+    """Encode the time of each row as its rank from 0, and return the number of distinct times.
 
     >>> codes, times = time_codes(["2024-02-01", "2024-01-31", "2024-02-01"])
     >>> codes.tolist(), times
@@ -42,7 +42,7 @@ def time_codes(values: Any, what: str = "time") -> tuple[npt.NDArray[np.intp], i
 
 
 def _to_sortable(column: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
-    """Texts, or objects that have an order, as what sorts by time."""
+    """Convert text, or objects with an order, to values that sort by time."""
     values = column.tolist()
     if not any(isinstance(value, str) for value in values):
         try:
@@ -77,7 +77,7 @@ def _rank_texts(texts: list[str]) -> npt.NDArray[np.intp]:
 
 
 def _to_seconds(text: str, row: int, what: str) -> float:
-    """A time with its zone, in seconds."""
+    """Convert a time with a time zone to seconds."""
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What tables say of topics: kinds, lengths, weights, frequencies and costs."""
+"""Tables of topics: categories, lengths, weights, frequencies and costs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class UnitColumns:
-    """A column each of what is known of units; None of what nobody said."""
+    """Weight, count, cluster and time of the units, one column each; None if not given."""
 
     weight: FloatArray | None = None
     count: npt.NDArray[np.int64] | None = None
@@ -58,7 +58,7 @@ class UnitColumns:
         cluster: Any = None,
         time: Any = None,
     ) -> UnitColumns:
-        """From dicts from units to values, or names of columns of the table."""
+        """Make the columns from dicts of values by unit, or names of columns of the table."""
         from calipers.data.times import time_codes
 
         clusters, times = (
@@ -82,14 +82,14 @@ _ROW = re.compile(r"\bin row (\d+)")
 
 
 def _name_unit(message: str, units: Sequence[str], unit: str) -> str:
-    """A message on a column of units, of which it names one in the place of a row."""
+    """Replace the row in a message about a column of units by the name of the unit."""
     return _ROW.sub(lambda found: f"of {unit} {units[int(found[1])]!r}", message)
 
 
 def unit_counts(
     given: Any, units: Sequence[str], table: TopicTable | None = None, unit: str = "topic"
 ) -> npt.NDArray[np.int64] | None:
-    """For how many each unit stands, some above 0; None where nothing is given."""
+    """Return the frequency weight of each unit, some above 0; None if nothing is given."""
     if given is None:
         return None
     found, at = _unit_values(given, units, table, unit, f"a column of {unit}_table=", "count")
@@ -110,7 +110,10 @@ def unit_counts(
 
 
 def _number(value: Any) -> float | None:
-    """A number, also one that is written out: one word makes a column of text of all beside it."""
+    """Convert a value to a number, also if it is text; None if it is not a number.
+
+    A single word in a column makes all numbers in it text.
+    """
     if isinstance(value, str):
         return float(value) if _is_numeric(value) else None
     return to_number(value)
@@ -119,7 +122,7 @@ def _number(value: Any) -> float | None:
 def _column(
     given: Any, units: Sequence[str], table: TopicTable | None, unit: str, what: str
 ) -> list[Any]:
-    """A value for each unit."""
+    """Return a value for each unit, none of them missing."""
     found, at = _unit_values(given, units, table, unit, f"a column of {unit}_table=", what)
     for name, value in zip(units, found, strict=True):
         if is_missing(value):
@@ -135,10 +138,10 @@ def unit_weights(
     *,
     in_order: bool = False,
 ) -> FloatArray | None:
-    """The weight of each unit, some above 0; None where nothing is given, or all weigh the same.
+    """Return the weight of each unit; None if nothing is given, or if all weights are equal.
 
-    ``given`` is a dict from units to numbers, or the name of a column of the table; or, of units
-    ``in_order``, a column of numbers.
+    At least one weight is above 0. ``given`` is a dict from units to numbers, or the name of a
+    column of the table; or, if units are ``in_order``, a column of numbers.
     """
     if given is None:
         return None
@@ -167,7 +170,7 @@ def unit_weights(
 
 
 def _is_numeric(text: str) -> bool:
-    """Whether it is a number, written out."""
+    """Return whether text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -177,7 +180,7 @@ def _is_numeric(text: str) -> bool:
 def _unit_values(
     given: Any, units: Sequence[str], table: TopicTable | None, unit: str, else_: str, what: str
 ) -> tuple[list[Any], Callable[[str], str]]:
-    """The value of each unit, and what says where that stands."""
+    """Return the value of each unit, and the function that locates it in messages."""
     at: Callable[[str], str]
     if isinstance(given, Mapping):
         by_name = {str(name): value for name, value in given.items()}
@@ -208,7 +211,7 @@ IN_MEMORY = "topic_table"
 
 @dataclass(frozen=True, eq=False)
 class TopicTable:
-    """A row for each topic, found by its name."""
+    """Table with one row per topic, indexed by the name of the topic."""
 
     origin: InputOrigin
     rows: pa.Table
@@ -217,18 +220,18 @@ class TopicTable:
 
     @property
     def where(self) -> str:
-        """What messages call it."""
+        """Name of the table in messages."""
         return self.origin.path or self.origin.name
 
     def column(self, name: str, topics: Sequence[str]) -> Any:
-        """One column in the order of these topics; null where the table lacks one."""
+        """Return one column in the order of these topics, with null for topics that are absent."""
         import pyarrow as pa
 
         places = pa.array([self.row_of.get(topic) for topic in topics], pa.int64())
         return column(self.rows, name, self.where).take(places)
 
     def at(self, topic: str) -> str:
-        """Where a topic stands, in a message."""
+        """Return the location of a topic for a message."""
         row = self.row_of.get(topic)
         if row is None:
             return self.where
@@ -236,7 +239,7 @@ class TopicTable:
         return f"{self.where}: row {row}" if lines is None else f"{self.where}:{lines[row]}"
 
     def notes(self, topics: Sequence[str]) -> list[str]:
-        """Of topics of the table that have no judgments."""
+        """Return a note on topics of the table that have no judgments."""
         known = set(topics)
         others = [topic for topic in self.row_of if topic not in known]
         if not others:
@@ -247,8 +250,10 @@ class TopicTable:
 
 
 def read_topic_table(given: Any) -> TopicTable:
-    """From a path (CSV, JSON Lines, Parquet, Feather), a data frame or a dict of columns, with a
-    column of topics by one of its usual names."""
+    """Read a table of topics from a path, a data frame or a dict of columns.
+
+    Files are CSV, JSON Lines, Parquet or Feather. The column of topics has one of its usual names.
+    """
     if not isinstance(given, str | os.PathLike):
         with add_location(IN_MEMORY):
             rows = to_arrow(given)
@@ -274,7 +279,7 @@ def read_topic_table(given: Any) -> TopicTable:
 
 
 def _row_index(names: Sequence[str], where: str, source: ByteSource | None) -> dict[str, int]:
-    """The row of each topic, of which each has one."""
+    """Return the row of each topic; a duplicate topic is an error."""
     out: dict[str, int] = {}
     for row, name in enumerate(names):
         first = out.setdefault(name, row)
@@ -287,7 +292,7 @@ def _row_index(names: Sequence[str], where: str, source: ByteSource | None) -> d
 
 
 def _table_lines(source: ByteSource, rows: int) -> list[int] | None:
-    """The line of each row of a file of text; None where rows are not lines."""
+    """Return the line of each row of a text file; None if rows are not lines."""
     kind = TEXTS.get(file_extension(source.name)[0])
     if kind is None:
         return None
@@ -304,9 +309,11 @@ def read_topic_costs(
     table: TopicTable | None = None,
     unit: str = "topic",
 ) -> tuple[Costs, list[Any]]:
-    """What each system costs on each of these topics, and where files of that came from. A column
-    is a dict from topics to numbers, the name of a column of the ``table``, a file, or numbers in
-    the order of the topics."""
+    """Read the costs of each system on each of these topics, and the origins of the files.
+
+    A column is a dict from topics to numbers, the name of a column of the ``table``, a file, or
+    numbers in the order of the topics.
+    """
     if given is None:
         return NO_COSTS, []
     if isinstance(given, Mapping):
@@ -334,13 +341,13 @@ def read_topic_costs(
 
 
 def _wrap_single_system(value: Any, systems: Sequence[str]) -> Any:
-    """A dict from topics to numbers is that of the only system."""
+    """Wrap a dict from topics to numbers as that of the only system."""
     alone = isinstance(value, Mapping) and len(systems) == 1
     return {systems[0]: value} if alone and systems[0] not in map(str, value) else value
 
 
 def _is_file(value: Any, table: TopicTable | None) -> bool:
-    """Whether it is the name of a file, and of no column."""
+    """Return whether the value is the name of a file, rather than of a column."""
     named = isinstance(value, str | os.PathLike)
     return named and (table is None or os.fspath(value) not in table.rows.column_names)
 
@@ -352,7 +359,7 @@ def _constant_location(what: str) -> Callable[[str], str]:
 def _unit_costs(
     found: Any, at: Callable[[str], str], units: Sequence[str], unit: str
 ) -> FloatArray:
-    """A cost for each unit, from a dict; or in their order."""
+    """Return a cost for each unit, from a dict, or from values in their order."""
     if not isinstance(found, Mapping):
         return to_costs(found, at(""), len(units))
     by_name = {str(name): value for name, value in found.items()}
@@ -376,7 +383,10 @@ def _unit_costs(
 
 
 def _read(value: Any) -> float:
-    """A number, also one that is written out: one word makes a column of text of all beside it."""
+    """Convert a value to a number, also if it is text; NaN if it is not a number.
+
+    A single word in a column makes all numbers in it text.
+    """
     try:
         found = float(value) if isinstance(value, str) else to_number(value)
     except ValueError:
@@ -387,8 +397,10 @@ def _read(value: Any) -> float:
 def _file(
     path: str, names: Sequence[str], unit: str
 ) -> tuple[dict[str, Any], Callable[[str], str], InputOrigin]:
-    """The costs in a file by topic, what says where one stands, and where they came from; in a
-    table they are the column that has the first of these names."""
+    """Read the costs in a file by topic, with the function that locates a topic, and the origin.
+
+    In a table they are in the column that has the first of these names.
+    """
     check_file(path, "a file of costs")
     if is_table(path):
         table = read_topic_table(path)
@@ -421,7 +433,7 @@ def _file(
 
 
 def _cost_lines(source: ByteSource, unit: str) -> Iterator[tuple[int, str, float]]:
-    """Number, topic and cost of each line of text."""
+    """Yield number, topic and cost of each line of text."""
     with source.text() as stream:
         for number, line in stream.lines():
             if not line.strip():

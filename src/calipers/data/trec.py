@@ -1,4 +1,4 @@
-"""Judgments and runs: from TREC files, pipes, dictionaries, data frames or columns."""
+"""Relevance judgments and runs from TREC files, pipes, dicts, data frames or columns."""
 
 from __future__ import annotations
 
@@ -45,7 +45,19 @@ TrecSource: TypeAlias = "str | os.PathLike[str] | Mapping[Any, Mapping[Any, Any]
 
 @dataclass(frozen=True)
 class InputOrigin:
-    """Where an input came from, for provenance."""
+    """Origin of an input, for the provenance.
+
+    Attributes
+    ----------
+    name : str
+        Name of the input, such as "qrels" or that of a run.
+    path : str, optional
+        Path of its file.
+    lines, bytes : int, optional
+        Number of lines and number of bytes.
+    sha256 : str, optional
+        SHA-256 digest of the file.
+    """
 
     name: str
     path: str | None = None
@@ -56,10 +68,10 @@ class InputOrigin:
 
 @dataclass(frozen=True)
 class Qrels:
-    """Judgments, ready to judge runs.
+    """Relevance judgments, prepared for the evaluation of runs.
 
-    ``wrong`` says of topics, by their places, what makes their judgments useless; without lenient
-    reading that is an error.
+    ``wrong`` has, by the index of the topic, the reason why its judgments are invalid; unless
+    reading is lenient, it is raised as an error.
     """
 
     judgments: _core.Judgments
@@ -73,8 +85,10 @@ class Qrels:
 
 @dataclass(frozen=True)
 class Run:
-    """A run as the judgments see it: the arrays of ``JudgedRankings``, what was left out, and what
-    is wrong with single topics, as in :class:`Qrels`."""
+    """Run with the judgments of its documents, as the arrays of ``JudgedRankings``.
+
+    It also has what was dropped, and the errors of single topics, as in :class:`Qrels`.
+    """
 
     arrays: dict[str, Any]
     unjudged_topics: int
@@ -88,10 +102,26 @@ class Run:
 
 
 def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
-    """Judgments from any source; :class:`InputError` says what is wrong with it.
+    """Read relevance judgments from any source.
 
-    With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
-    is told with it.
+    Parameters
+    ----------
+    source : path, mapping, data frame or iterable
+        Path of a file, dict ``{topic: {document: grade}}``, data frame or dict with three columns,
+        or rows with query_id, doc_id and relevance.
+    lenient : bool, default=False
+        Whether every file is TREC text and read as trec_eval does. The errors of single topics are
+        then reported with the topics instead of raised.
+
+    Returns
+    -------
+    Qrels
+        Judgments.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read, or judgments are invalid.
     """
     data, origin = open_source(source, "qrels", "qrels", lenient=lenient)
     with add_origin(data, origin):
@@ -122,8 +152,10 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
 def read_runs(
     sources: Mapping[str, TrecSource], qrels: Qrels, *, float32: bool = False
 ) -> dict[str, Run]:
-    """Runs by name, as many at once as there are processors; of several bad ones the first in
-    order is told."""
+    """Read runs by name, in parallel on all processors.
+
+    If several runs are invalid, the error of the first one in order is raised.
+    """
     if len(sources) == 1:
         return {name: read_run(name, run, qrels, float32=float32) for name, run in sources.items()}
     from concurrent.futures import ThreadPoolExecutor
@@ -159,14 +191,44 @@ def read_run(
     threads: int | None = None,
     stop: _core.Stop | None = None,
 ) -> Run:
-    """A run against the judgments; :class:`InputError` says what is wrong with it.
+    """Read a run, and look up the judgments of its documents.
 
-    Documents of equal score stand in descending order of their ids or, where ``ascending`` (as
-    trec_eval has it for preferences), in ascending order.
+    Documents with tied scores are ordered by descending id.
 
-    With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
-    is told with it, and a document may stand twice below the ``depth`` highest. ``threads`` is how
-    many may read one file; called from another than the main thread, it reads until ``stop``.
+    Parameters
+    ----------
+    name : str
+        Name of the run in messages.
+    source : path, mapping, data frame or iterable
+        Path of a file, dict ``{topic: {document: score}}``, data frame or dict with three columns,
+        or rows with query_id, doc_id and score.
+    qrels : Qrels
+        Judgments.
+    float32 : bool, default=False
+        Whether scores are rounded to 32 bits first, as trec_eval up to 9 does.
+    lenient : bool, default=False
+        Whether every file is TREC text and read as trec_eval does. The errors of single topics are
+        then reported with the topics instead of raised, and a document may be duplicated below the
+        ``depth`` highest.
+    ascending : bool, default=False
+        Whether documents with tied scores are ordered by ascending id, as trec_eval does for
+        preferences.
+    depth : int, optional
+        Number of highest documents in which duplicates are an error even if reading is lenient.
+    threads : int, optional
+        Number of threads that read one file.
+    stop : Stop, optional
+        Flag that stops reading, for calls from a thread other than the main thread.
+
+    Returns
+    -------
+    Run
+        Run with the judgments of its documents.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read, or the run is invalid.
     """
     data, origin = open_source(source, name, "run", lenient=lenient)
     ordered = rows = True
@@ -209,7 +271,7 @@ def read_run(
 
 
 def check_stdin(sources: Iterable[TrecSource]) -> None:
-    """That the standard input stands for one source at most."""
+    """Check that the standard input is given for at most one source."""
     paths = [os.fspath(source) for source in sources if isinstance(source, str | os.PathLike)]
     if paths.count(STDIN) > 1:
         raise InputError("- (the standard input) is given more than once, and can be read once")
@@ -218,8 +280,10 @@ def check_stdin(sources: Iterable[TrecSource]) -> None:
 def open_source(
     source: TrecSource, name: str, kind: Kind, also: Sequence[str] = (), *, lenient: bool = False
 ) -> tuple[Any, InputOrigin]:
-    """What there is to read, and where it came from: a path means TREC text; the rest is in
-    memory."""
+    """Return what there is to read, and its origin.
+
+    A path means TREC text; all other sources are in memory.
+    """
     if not isinstance(source, str | os.PathLike):
         return source, InputOrigin(name)
     path = os.fspath(source)
@@ -238,8 +302,11 @@ def open_source(
 
 
 def judgments_digest(source: TrecSource, origin: InputOrigin) -> Callable[[], str | None]:
-    """Tells when it is called what tells other judgments from these: of a file its own digest, of a
-    dict that of what it says in any order; None of what has no such."""
+    """Return a function that computes a digest of the judgments.
+
+    The digest is that of the file, or for a dict that of its contents in sorted order; None for
+    any other source.
+    """
     if origin.sha256 is not None or not isinstance(source, Mapping):
         return partial(_known_digest, origin.sha256)
     return (
@@ -262,13 +329,16 @@ def _hash_dict(judgments: Mapping[str, Any]) -> str:
 
 
 def update_origin(origin: InputOrigin, stored: Mapping[str, Any]) -> InputOrigin:
-    """The origin, with what the core has seen of it."""
+    """Add what the core knows about a source to its origin."""
     return replace(origin, **{fact: value for fact, value in stored.items() if value is not None})
 
 
 def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
-    """What a file of judgments or a run holds: of TREC text its path, of JSON what it says, of
-    other tables the columns that are wanted, with those of ``also`` where they are there."""
+    """Read a file of judgments or a run.
+
+    The result is the path for TREC text, the content for JSON, and the required columns for other
+    tables, with those of ``also`` that are present.
+    """
     suffix, _ = tables.file_extension(path)
     if path != STDIN:
         tables.check_file(path, f"a TREC {kind} file")
@@ -296,7 +366,7 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
 
 @contextmanager
 def add_origin(data: Any, origin: InputOrigin) -> Iterator[None]:
-    """Turns what is raised into an :class:`InputError` that says in which input it was."""
+    """Convert errors to :class:`InputError`, with the name of the input."""
     try:
         yield
     except OSError as error:
@@ -313,11 +383,11 @@ def add_origin(data: Any, origin: InputOrigin) -> Iterator[None]:
 def read_rows(
     name: str, source: TrecSource, kind: Kind, *, sets: bool = False
 ) -> tuple[pa.Table, InputOrigin]:
-    """All rows of judgments (``kind`` is "qrels") or a run ("run", with ``sets`` also one without
-    scores) from any source, in its order.
+    """Read all rows of judgments or a run from any source, in its order.
 
-    The columns are ``topic`` and ``doc`` (large binary, in one chunk), ``grade`` or ``score``, and
-    of ``FURTHER`` those that the source has. What is checked is what evaluating checks.
+    ``kind`` is "qrels" or "run"; with ``sets`` a run may have no scores. The columns are ``topic``
+    and ``doc`` (large binary, in one chunk), ``grade`` or ``score``, and those of ``FURTHER`` that
+    the source has. The rows are checked as they are for an evaluation.
     """
     import pyarrow as pa
 
@@ -356,7 +426,7 @@ def read_rows(
 
 
 def read_zscores(path: str) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
-    """Topic, measure, mean and deviation of every line, the numbers as text."""
+    """Read topic, measure, mean and standard deviation of every line, the numbers as text."""
     tables.check_file(path, "a file of means and deviations")
     with add_origin(path, InputOrigin("z-scores", path)):
         rows = _core.read_rows(path, "zscores", lenient=True)
@@ -369,8 +439,10 @@ def read_zscores(path: str) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
 
 
 def _check_rows(table: pa.Table, kind: Kind, path: str = "", lines: Any = None) -> None:
-    """That no document stands there twice and no score is NaN; rows are told by their lines where
-    these are given."""
+    """Check that no document is duplicated and no score is NaN.
+
+    The error names lines instead of rows if ``lines`` are given.
+    """
     topics, documents = (buffers(table.column(name).chunk(0)) for name in ("topic", "doc"))
     values = from_arrow(table.column(trec_tables.VALUES[kind][0]))
     try:
@@ -387,7 +459,7 @@ def _check_rows(table: pa.Table, kind: Kind, path: str = "", lines: Any = None) 
 
 
 def run_name(source: str | os.PathLike[str]) -> str:
-    """The name of a run by its file: without folder, compression and extension."""
+    """Return the name of a run by its file: without directory, compression and extension."""
     if str(source) == STDIN:
         return "stdin"
     if str(source).startswith(PREFIX):
@@ -401,8 +473,11 @@ _HEAD = 1 << 16
 
 
 class PeekedPipe(str):
-    """The path of a pipe that was looked into: what it begins with, what of that was taken out of
-    it, and the open pipe, where the core goes on."""
+    """Path of a pipe of which the beginning has been read.
+
+    ``head`` are its first bytes, ``begun`` those of them that were consumed, and ``file`` is the
+    open pipe, from which the core continues to read.
+    """
 
     head: bytes
     begun: bytes
@@ -414,8 +489,10 @@ class PeekedPipe(str):
 
 
 def peek(path: str) -> str:
-    """The path of a pipe or of the standard input with what it begins with; any other path, and
-    what cannot be read, as it is."""
+    """Return the path of a pipe or of the standard input together with its first bytes.
+
+    Any other path, and one that cannot be read, is returned unchanged.
+    """
     if isinstance(path, PeekedPipe) or not _is_pipe(path):
         return path
     made = PeekedPipe(path)
@@ -440,7 +517,7 @@ def _is_pipe(path: str) -> bool:
 
 
 def _head(file: int) -> bytes:
-    """The first bytes, with the first line that holds something."""
+    """Read the first bytes, up to the first line with content."""
     head = b""
     while len(head) < _HEAD and b"\0" not in head:
         block = os.read(file, _HEAD - len(head))
@@ -451,7 +528,7 @@ def _head(file: int) -> bytes:
 
 
 def _text(head: bytes) -> bytes:
-    """What the first bytes say, unpacked as far as they go."""
+    """Decompress the first bytes as far as possible."""
     packed = next((name for magic, name in PACKED.items() if head.startswith(magic)), None)
     if packed == "gzip":
         with suppress(zlib.error):
@@ -465,7 +542,7 @@ def _text(head: bytes) -> bytes:
 
 
 def _extension(head: bytes, kind: Kind, path: str) -> str | None:
-    """That of a file that holds this; None of TREC text."""
+    """Return the extension that fits the first bytes; None for TREC text."""
     for magic, suffix in TABLES.items():
         if head.startswith(magic):
             return suffix
@@ -485,8 +562,10 @@ def _extension(head: bytes, kind: Kind, path: str) -> str | None:
 
 @contextmanager
 def resolve_path(path: str, kind: Kind) -> Iterator[str]:
-    """Where to read what a path stands for: of a pipe that holds no TREC text a temporary file,
-    which errors call as the pipe."""
+    """Yield the path to read from; for a pipe without TREC text, that of a temporary copy.
+
+    Errors name the pipe instead of the copy.
+    """
     path = peek(path)
     shown = "<stdin>" if path == STDIN else str(path)
     suffix = _extension(path.head, kind, shown) if isinstance(path, PeekedPipe) else None

@@ -1,4 +1,4 @@
-"""Judgments and runs as tables: which columns hold what, and every check on them."""
+"""Relevance judgments and runs as tables: roles of the columns, with all checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FURTHER: dict[Kind, tuple[str, ...]] = {"qrels": ("iteration",), "run": ("iterat
 
 
 def decode_id(raw: bytes) -> str:
-    """An id as text: UTF-8 where it is that, else Latin-1, which takes any bytes."""
+    """Decode an id as UTF-8 if it is valid, else as Latin-1, which accepts any bytes."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -38,14 +38,14 @@ def decode_id(raw: bytes) -> str:
 
 
 def holds_columns(source: Mapping[Any, Any]) -> bool:
-    """Whether a dict holds columns of topics and documents, not topics or runs by name."""
+    """Return whether a dict has columns of topics and documents, not topics or runs by name."""
     return any(name in source for name in TOPIC) and any(
         name in source and not isinstance(source[name], Mapping | str) for name in DOCUMENT
     )
 
 
 def to_dicts(source: Mapping[Any, Any], value: str) -> dict[Any, dict[Any, Any]]:
-    """Dicts in a dict, as the core takes them, of mappings of any kind."""
+    """Convert nested mappings of any type to a dict of dicts, as the core requires."""
     for topic, documents in source.items():
         if not isinstance(documents, Mapping):
             raise InputError(
@@ -59,8 +59,11 @@ def to_dicts(source: Mapping[Any, Any], value: str) -> dict[Any, dict[Any, Any]]
 
 
 def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
-    """Topics and documents of a table as Arrow's binary arrays, and its grades or scores. Ranks do
-    for scores; where there are neither (see :func:`is_unordered`), all scores are 0."""
+    """Return topics and documents of a table as Arrow binary arrays, and its grades or scores.
+
+    Scores are derived from ranks if there are only ranks; if there are neither (see
+    :func:`is_unordered`), all scores are 0.
+    """
     table = to_table(source, kind)
     names = table.column_names
     topic, document, *value = find_columns(names, kind)
@@ -74,13 +77,13 @@ def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
 
 
 def is_unordered(names: Sequence[str]) -> bool:
-    """Whether columns of a run hold topics and documents alone: its answers are sets."""
+    """Return whether a run has only columns of topics and documents, so that it has no order."""
     rest = set(names) - {*TOPIC, *DOCUMENT, *FURTHER["run"]}
     return not rest and bool(names)
 
 
 def find_columns(names: Sequence[str], kind: Kind) -> tuple[str, ...]:
-    """The names of the columns of topics, documents, and grades, scores or ranks, if any."""
+    """Return the names of the columns of topics, documents, and grades, scores or ranks, if any."""
     places = find_column(names, TOPIC), find_column(names, DOCUMENT)
     if kind == "run" and is_unordered(names):
         return places
@@ -90,7 +93,7 @@ def find_columns(names: Sequence[str], kind: Kind) -> tuple[str, ...]:
 
 
 def _without_letters(table: pa.Table, name: str) -> pa.Table:
-    """Grades such as L2, as CLEF and NTCIR write them, as their numbers."""
+    """Convert grades such as L2, as written by CLEF and NTCIR, to their numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -103,7 +106,7 @@ def _without_letters(table: pa.Table, name: str) -> pa.Table:
 
 
 def _scores_from_ranks(topics: Any, ranks: Any) -> Any:
-    """Scores that give these ranks, which begin at 1 in every topic and are distinct."""
+    """Derive scores from ranks, which begin at 1 in every topic and are distinct."""
     codes = from_arrow(topics.dictionary_encode().indices)
     order = np.lexsort((ranks, codes))
     topic, rank = codes[order], ranks[order]
@@ -123,13 +126,13 @@ def _scores_from_ranks(topics: Any, ranks: Any) -> Any:
 
 
 def is_ids(documents: Any) -> bool:
-    """Whether these are ids, in a list or a set."""
+    """Return whether the value is a list or a set of ids."""
     collection = isinstance(documents, list | tuple | set | frozenset)
     return collection and all(isinstance(one, str | int) for one in documents)
 
 
 def ids_of_topics(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:
-    """Columns of a dict from topics to lists or sets of ids; None where it is something else."""
+    """Convert a dict from topics to lists or sets of ids to columns; None for anything else."""
     if not source or not all(map(is_ids, source.values())):
         return None
     for topic, documents in source.items():
@@ -142,7 +145,7 @@ def ids_of_topics(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:
 
 
 def find_column(names: Sequence[str], accepted: Sequence[str]) -> str:
-    """The first of the accepted names that is there."""
+    """Return the first of the accepted names that is present."""
     for name in accepted:
         if name in names:
             return name
@@ -153,7 +156,7 @@ def find_column(names: Sequence[str], accepted: Sequence[str]) -> str:
 
 
 def to_table(source: Any, kind: Kind) -> pa.Table:
-    """A frame, columns or rows as a table."""
+    """Convert a data frame, columns or rows to a table."""
     iterate = getattr(source, ROWS[kind][1], None)  # a dataset of ir_datasets
     if iterate is not None:
         source = iterate()
@@ -181,7 +184,7 @@ def to_table(source: Any, kind: Kind) -> pa.Table:
 
 
 def _check_present(table: pa.Table, name: str) -> Any:
-    """A column without missing values, in which no value is encoded."""
+    """Return a column without dictionary encoding, and check that no value is missing."""
     import pyarrow as pa
 
     column = table.column(name)
@@ -200,7 +203,7 @@ def _check_present(table: pa.Table, name: str) -> Any:
 
 
 def id_array(table: pa.Table, name: str) -> Any:
-    """A column of ids as one array of Arrow's large binary; whole numbers as their digits."""
+    """Return a column of ids as one Arrow large binary array; whole numbers become digits."""
     import pyarrow as pa
 
     column = _check_present(table, name)
@@ -220,14 +223,14 @@ def id_array(table: pa.Table, name: str) -> Any:
 
 
 def buffers(column: Any) -> tuple[Any, Any]:
-    """The offsets and the bytes of a large binary array, as the core takes them."""
+    """Return the offsets and the bytes of a large binary array, as the core requires."""
     _, offsets, data = column.buffers()
     offset = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
     return offset, np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
 
 
 def to_large_binary(offsets: Any, data: Any) -> Any:
-    """What :func:`buffers` takes apart."""
+    """Build a large binary array from its offsets and bytes, the inverse of :func:`buffers`."""
     import pyarrow as pa
 
     parts = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
@@ -235,7 +238,7 @@ def to_large_binary(offsets: Any, data: Any) -> Any:
 
 
 def numbers(table: pa.Table, name: str) -> Any:
-    """A column of numbers."""
+    """Return a column of numbers."""
     import pyarrow as pa
 
     column = _check_present(table, name)

@@ -1,1 +1,1 @@
-"""Where batches come from, and who adds them up."""
+"""Engines, which read batches of rows and accumulate statistics of them."""

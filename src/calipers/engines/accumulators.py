@@ -1,4 +1,4 @@
-"""Sums of what comes in batches, in the order of these, whatever works on them at once."""
+"""Accumulators of batches, with results that do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ FEW = 16
 
 @dataclass(eq=False)
 class PairwiseSum(Generic[T]):
-    """A sum of what adds up, of as many parts with as many, so that long ones meet long ones."""
+    """Pairwise sum of addable parts.
+
+    Partial sums of similar numbers of parts are added, which limits rounding errors and cost.
+    """
 
     #: What a sum is made of before it is kept, so that it stays within bounds.
     limit: Callable[[T], T] = identity
     _partial_sums: list[tuple[int, T]] = field(default_factory=list)
 
     def add(self, part: T) -> None:
-        """One more."""
+        """Add one part."""
         size, part = 1, self.limit(part)
         while self._partial_sums and self._partial_sums[-1][0] <= size:
             of, before = self._partial_sums.pop()
@@ -45,7 +48,7 @@ class PairwiseSum(Generic[T]):
 
     @property
     def total(self) -> T:
-        """All of them; of one part that part."""
+        """Sum of all parts."""
         while len(self._partial_sums) > 1:
             (size, part), (of, before) = self._partial_sums.pop(), self._partial_sums.pop()
             self._partial_sums.append((size + of, self.limit(before + part)))
@@ -53,8 +56,9 @@ class PairwiseSum(Generic[T]):
 
 
 def map_in_order(work: Callable[[Any], R], items: Iterable[Any], threads: int) -> Iterator[R]:
-    """What work makes of each item, in their order; some are worked on at once, and no more are
-    taken than that.
+    """Yield the result of ``work`` for each item, in order, using several threads.
+
+    No more items are taken than are processed at the same time.
 
     >>> list(map_in_order(abs, [-3, 2, -1], 2))
     [3, 2, 1]
@@ -76,7 +80,7 @@ def map_in_order(work: Callable[[Any], R], items: Iterable[Any], threads: int) -
 
 @dataclass(frozen=True)
 class WeightMoments(Mergeable):
-    """Σw, Σw², the least and the largest weight of rows; of rows that count once, their number."""
+    """Σw, Σw², and the smallest and largest weight of rows; unweighted rows have weight 1."""
 
     total: float
     squares: float
@@ -85,7 +89,7 @@ class WeightMoments(Mergeable):
 
     @classmethod
     def from_rows(cls, weight: FloatArray | None, rows: int) -> WeightMoments:
-        """Of some rows."""
+        """Compute the moments of some rows."""
         if weight is None or not rows:
             return cls(float(rows), float(rows))
         ends = float(weight.min()), float(weight.max())
@@ -99,19 +103,19 @@ class WeightMoments(Mergeable):
 
     @property
     def has_unequal_weights(self) -> bool:
-        """Whether rows weigh differently."""
+        """Whether the weights differ."""
         return self.min_weight < self.max_weight
 
 
 @dataclass(frozen=True, eq=False)
 class DistinctValues(Mergeable):
-    """The distinct values of columns, in the order in which they come: Arrow IPC, in bytes."""
+    """Distinct values of a column in order of appearance, stored as Arrow IPC bytes."""
 
     buffer: npt.NDArray[np.uint8]
 
     @classmethod
     def from_array(cls, values: Any) -> DistinctValues:
-        """Of an array of Arrow."""
+        """Find the distinct values of an Arrow array."""
         import pyarrow as pa
 
         found = _few_integers(values)
@@ -125,7 +129,7 @@ class DistinctValues(Mergeable):
 
     @property
     def values(self) -> Any:
-        """An array of Arrow."""
+        """Distinct values as an Arrow array."""
         return _table(self.buffer)["values"].combine_chunks()
 
     def __add__(self, other: DistinctValues) -> DistinctValues:
@@ -135,8 +139,10 @@ class DistinctValues(Mergeable):
 
 
 def _few_integers(values: Any) -> Any:
-    """The distinct values of an array of Arrow where they are a few integers, else None; it takes
-    less time than importing `pyarrow.compute` does."""
+    """Return the distinct values of an Arrow array if these are a few integers, else None.
+
+    This takes less time than importing `pyarrow.compute`.
+    """
     import pyarrow as pa
 
     if not pa.types.is_integer(values.type) or values.null_count:
@@ -154,20 +160,20 @@ def _few_integers(values: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class RowTable(Mergeable):
-    """A table of what is known of few, one below the other: Arrow IPC, in bytes."""
+    """Table of properties of a few rows; tables are appended. Stored as Arrow IPC bytes."""
 
     buffer: npt.NDArray[np.uint8]
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> RowTable:
-        """Of columns of one length."""
+        """Build the table from columns of equal length."""
         import pyarrow as pa
 
         return cls(_serialize_table(pa.table(columns)))
 
     @property
     def table(self) -> pa.Table:
-        """All of them."""
+        """Table of all rows."""
         return _table(self.buffer)
 
     def __add__(self, other: RowTable) -> RowTable:

@@ -1,9 +1,9 @@
-"""What an engine is: where rows lie, and who adds up what is made of them.
+"""Base class of engines, which define where rows are stored and how statistics are accumulated.
 
-An engine has one method, :meth:`Engine.reduce`: work makes something of each batch of rows that
-adds up, and the engine adds it up. Everything else is said once, above it: which statistics there
-are, the two passes, what follows from them. A :class:`Mergeable` travels as bytes
-(:func:`serialize`), so that no engine knows what it carries.
+An engine has one essential method, :meth:`Engine.reduce`: a function maps each batch of rows to
+something that can be added, and the engine adds the results. All else is defined once, above the
+engines: the statistics, the two passes, and what follows from them. A :class:`Mergeable` is sent as
+bytes (:func:`serialize`), so that engines do not depend on its contents.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ P = TypeVar("P", bound="Mergeable")
 
 
 def identity(given: Any) -> Any:
-    """What is given."""
+    """Return the argument."""
     return given
 
 
 class Mergeable:
-    """What is known of some rows, and added to what is known of others: a frozen dataclass of what
-    :func:`~calipers.statistics.serialization.to_bytes` takes."""
+    """Information on some rows that can be added to that on other rows.
+
+    It is a frozen dataclass of values that :func:`~calipers.statistics.serialization.to_bytes`
+    accepts.
+    """
 
     def __add__(self, other: Self) -> Self:
-        """What is known of the rows of both."""
+        """Return the information on the rows of both."""
         raise NotImplementedError
 
 
@@ -38,14 +41,14 @@ _HOME = "calipers."
 
 
 def serialize(part: Mergeable) -> bytes:
-    """As it travels from one process to another: where it is defined, and what it holds."""
+    """Serialize a part for another process: the modules that define it, and its contents."""
     from calipers.statistics.serialization import to_bytes
 
     return ",".join(sorted(set(_defining_modules(part)))).encode() + b"\n" + to_bytes(part)
 
 
 def _defining_modules(value: Any) -> Iterator[str]:
-    """The modules of all partials that it holds."""
+    """Yield the modules of all mergeable parts that a value contains."""
     if isinstance(value, Mergeable):
         yield type(value).__module__
         value = vars(value)
@@ -56,7 +59,7 @@ def _defining_modules(value: Any) -> Iterator[str]:
 
 
 def deserialize(data: bytes) -> Any:
-    """What was sent."""
+    """Deserialize the bytes written by :func:`serialize`."""
     from calipers.statistics.serialization import CorruptError, from_bytes
 
     told, _, packed = data.partition(b"\n")
@@ -78,24 +81,24 @@ def _all_subclasses(of: type) -> Iterator[type]:
 
 
 class Engine:
-    """Rows, and who adds up what is made of them.
+    """Rows, and the accumulation of statistics over them.
 
     Attributes
     ----------
-    name
-        What messages and provenance call the rows.
-    names
-        The columns there are.
-    rows
-        How many rows there are; None where nobody knows without counting.
-    again
-        Whether the rows can be looked at more than once.
-    files
-        The files that they come from, in order.
-    stamps
-        What tells the rows of its files from those of others; nothing where that is not known.
-    kind
-        What the engine is called.
+    kind : str
+        Name of the kind of engine.
+    name : str
+        Name of the rows in messages and provenance.
+    names : tuple of str
+        Names of the columns.
+    rows : int or None
+        Number of rows; None if it is unknown without counting.
+    is_rereadable : bool
+        Whether the rows can be read more than once.
+    files : tuple of str
+        Files that the rows come from, in order.
+    stamps : tuple of str
+        Identification of the contents of the files; empty if it is unknown.
     """
 
     kind: str = ""
@@ -108,11 +111,11 @@ class Engine:
 
     @property
     def schema(self) -> pa.Schema:
-        """The Arrow types of the columns."""
+        """Arrow schema of the columns."""
         raise NotImplementedError
 
     def group_batches(self, by: str) -> Engine:
-        """The same rows, of which those with one value of a column are all in one batch."""
+        """Return an engine for the same rows, with all rows of a value of a column in one batch."""
         raise NotImplementedError
 
     def reduce(
@@ -122,28 +125,34 @@ class Engine:
         kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
-        """What work makes of all batches, added up.
+        """Apply a function to all batches, and add the results.
 
-        Batches come with their place, and sums are made in the order of these, so that the same
-        rows give the same digits, whoever is ready first. Which rows make a batch is up to the
-        engine: results differ by rounding and no more.
+        Results are added in the order of the batches, so that the same rows give identical results,
+        whichever batch is ready first. The engine chooses the batches; results of different engines
+        differ by rounding only.
 
         Parameters
         ----------
-        work
-            Makes a partial of a :class:`~calipers.data.streams.Batch`. Engines that have other
-            processes pickle it; what it makes travels as bytes.
-        columns
-            The columns to be read.
-        kept
-            What is kept of a partial, before and after it is added to another: what would grow
-            without end is held within bounds here.
-        what
-            What whoever watches is told.
+        work : callable
+            Function from a :class:`~calipers.data.streams.Batch` to a :class:`Mergeable`. Engines
+            with other processes pickle it; its results are sent as bytes.
+        columns : sequence of str
+            Names of the columns to read.
+        kept : callable, optional
+            Function that is applied to a result before and after it is added to another, such as
+            one that limits its size.
+        what : str, default='reading'
+            Description of the pass, for the display of progress.
+
+        Returns
+        -------
+        Mergeable
+            Sum of the results.
 
         Raises
         ------
         InputError
-            When there is no row, or work raises it; of several the first by the place of the rows.
+            If there are no rows, or ``work`` raises it; the first error in the order of the rows is
+            raised.
         """
         raise NotImplementedError

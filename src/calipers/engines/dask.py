@@ -1,4 +1,4 @@
-"""Rows in Dask: partitions are worked on where they lie, and what comes of them meets in a tree."""
+"""Dask engine: partitions are processed by the workers that have them, and merged in a tree."""
 
 from __future__ import annotations
 
@@ -35,7 +35,19 @@ _TEXT, _BLOCK = "string[pyarrow]", 1 << 26
 
 
 class DaskEngine(RemoteEngine):
-    """A data frame of Dask."""
+    """Engine of a Dask data frame.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        Rows.
+    name : str, default='the data frame'
+        Name of the rows in messages and provenance.
+    files : sequence of str
+        Files that the rows come from.
+    by : str, optional
+        Column of which all rows with one value are in one batch.
+    """
 
     kind = "dask"
 
@@ -52,29 +64,34 @@ class DaskEngine(RemoteEngine):
 
     @classmethod
     def session(cls, frames: Sequence[Any]) -> None:
-        """None: where things are computed is said when they are."""
+        """Return None, because Dask chooses a scheduler when it computes."""
         _import_dask()
 
     @classmethod
     def from_source(
         cls, given: Any, session: None = None, text: Collection[str] = ()
     ) -> DaskEngine:
-        """The engine that has a data frame, or the tables under paths.
+        """Create an engine from a data frame, or from the tables at some paths.
 
         Parameters
         ----------
-        given
-            A Dask data frame; a path of Parquet, CSV, TSV or JSON Lines, a pattern or a directory
-            (of Parquet) that the workers see; or a list of paths.
-        session
-            None: Dask has no such thing.
-        text
-            Columns of CSV that are text, whatever they look like.
+        given : data frame, path, or list of path
+            Dask data frame; path of Parquet, CSV, TSV or JSON Lines, a pattern or a directory (of
+            Parquet) that the workers can read; or a list of paths.
+        session : None
+            Not used by Dask.
+        text : collection of str
+            Columns of CSV that are read as text, whatever their values.
+
+        Returns
+        -------
+        DaskEngine
+            Engine of these rows.
 
         Raises
         ------
         InputError
-            When Dask is not installed, or it cannot read what is given.
+            If Dask is not installed, or cannot read the input.
         """
         if is_dask(given):
             return cls(given)
@@ -83,14 +100,14 @@ class DaskEngine(RemoteEngine):
 
     @classmethod
     def from_table(cls, rows: pa.Table, session: None = None) -> DaskEngine:
-        """As the protocol has it."""
+        """Create an engine from a local table; see :meth:`RemoteEngine.from_table`."""
         import dask.dataframe as dd
 
         return cls(dd.from_pandas(_to_pandas(rows), npartitions=1))
 
     @classmethod
     def from_lines(cls, path: str, read: TextTask, session: None = None) -> DaskEngine:
-        """As the protocol has it."""
+        """Create an engine from lines of text; see :meth:`RemoteEngine.from_lines`."""
         import dask.dataframe as dd
         from dask.bytes import read_bytes
         from dask.delayed import delayed
@@ -115,7 +132,7 @@ class DaskEngine(RemoteEngine):
     def select_columns(
         self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
     ) -> DaskEngine:
-        """As the protocol has it."""
+        """Rename and cast columns; see :meth:`RemoteEngine.select_columns`."""
         taken = {**texts, **numbers}
         frame = self.frame[list(dict.fromkeys(taken.values()))]
         columns = {name: frame[of] for name, of in taken.items()}
@@ -125,7 +142,7 @@ class DaskEngine(RemoteEngine):
         return DaskEngine(made.astype({**typed, **constant}), self.name, self.files)
 
     def concat(self, others: Sequence[DaskEngine], name: str) -> DaskEngine:
-        """As the protocol has it."""
+        """Concatenate the rows of engines; see :meth:`RemoteEngine.concat`."""
         import dask.dataframe as dd
 
         frames = [of.frame.clear_divisions() for of in (self, *others)]
@@ -134,14 +151,14 @@ class DaskEngine(RemoteEngine):
         )
 
     def group_batches(self, by: str) -> DaskEngine:
-        """As the protocol has it."""
+        """Group the rows by a column; see :meth:`Engine.group_batches`."""
         column = dict(zip(self.names, self.frame.columns, strict=True))[by]
         frame = self.frame.shuffle(on=column).map_partitions(_sort_frame, column)
         return DaskEngine(frame, self.name, self.files, by)
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The Arrow types of the columns."""
+        """Arrow schema of the columns."""
         import pyarrow as pa
 
         return pa.Schema.from_pandas(self.frame._meta, preserve_index=False)
@@ -153,7 +170,10 @@ class DaskEngine(RemoteEngine):
         kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
-        """As the protocol has it; partitions have their places by their order."""
+        """Apply a function to all batches and add the results, in the order of the partitions.
+
+        See :meth:`Engine.reduce`.
+        """
         from dask.base import compute
         from dask.delayed import delayed
 
@@ -177,7 +197,7 @@ class DaskEngine(RemoteEngine):
 
 
 def connect(scheduler: str | None) -> None:
-    """Have a scheduler (``tcp://…``) do what is computed from now on; None leaves that as it is."""
+    """Connect to a scheduler (``tcp://…``) for later computations; None changes nothing."""
     if scheduler is None:
         return
     try:
@@ -191,13 +211,12 @@ _ABLE: set[tuple[str, str]] = set()
 
 
 def check_workers() -> None:
-    """That the workers of the scheduler, where there is one, can work for this process; each is
-    asked once.
+    """Check that the workers of the scheduler, if any, are compatible; each is checked once.
 
     Raises
     ------
     InputError
-        When Calipers is not there, or another version of it or of Python.
+        If a worker has no Calipers, or another version of Calipers or Python.
     """
     try:
         client = _import_dask().default_client()
@@ -233,7 +252,7 @@ def _import_dask() -> Any:
 
 
 def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
-    """The tables under paths, which are of the kind that the first says it is."""
+    """Read the tables at some paths; the extension of the paths determines their kind."""
     _import_dask()
     import dask.dataframe as dd
 
@@ -258,7 +277,7 @@ def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
 
 
 def _to_pandas(rows: pa.Table) -> Any:
-    """A table, of which text stays Arrow's."""
+    """Convert a table to pandas, with text in Arrow types."""
     import pandas as pd
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Influence of rows that are gone: inner products of columns, or sums by cluster."""
+"""Influence functions of streamed rows, stored as inner products or as sums by cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CANCELS = 1e-10
 
 
 def inner_products(columns: Sequence[FloatArray]) -> FloatArray:
-    """Inner products of each pair, each on one thread (BLAS takes all of them)."""
+    """Compute the inner products of all pairs of columns on one thread (BLAS uses all threads)."""
     out = np.zeros((len(columns), len(columns)))
     for j, one in enumerate(columns):
         for k, other in enumerate(columns[: j + 1]):
@@ -36,14 +36,19 @@ def inner_products(columns: Sequence[FloatArray]) -> FloatArray:
 
 
 def _reference(own: Asked, asked: Iterable[Asked]) -> Asked:
-    """The first system that has a number of the same measure: of all others the difference from
-    it is kept, since squares know no difference of two numbers that are nearly equal."""
+    """Return the first system with the same measure, which is the reference of the others.
+
+    For the other systems, the difference from the reference is stored, because the difference of
+    two nearly equal values cannot be recovered from their squares.
+    """
     return next(other for other in asked if other[1] == own[1])
 
 
 def gram_columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
-    """The columns whose inner products are kept: of each measure one reference, and the differences
-    of the others from it."""
+    """Return the columns whose inner products are stored.
+
+    For each measure these are the reference and the differences of the other systems from it.
+    """
     plain = {asked: of.corrected.column for asked, of in found.items()}
     out = {}
     for asked, column in plain.items():
@@ -53,14 +58,14 @@ def gram_columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
 
 
 def as_linear_combination(own: Asked, asked: Sequence[Asked]) -> FloatArray:
-    """A number as a combination of these columns."""
+    """Return the coefficients that express a value by these columns."""
     reference = _reference(own, asked)
     return np.array([float(other in (own, reference)) for other in asked])
 
 
 @dataclass(frozen=True, eq=False)
 class GramInfluence(VarianceEstimator):
-    """Influence as a combination of columns of which the inner products are known."""
+    """Influence functions as linear combinations of columns with known inner products."""
 
     products: FloatArray = field(kw_only=True)
     #: The squared norm, in another pass, where inner products say too little.
@@ -69,11 +74,14 @@ class GramInfluence(VarianceEstimator):
 
     @property
     def df(self) -> float | None:
-        """Those that rows have in memory."""
+        """Degrees of freedom, as for rows in memory."""
         return self.freedom
 
     def standard_error(self, column: FloatArray) -> float:
-        """The norm."""
+        """Return the norm of a linear combination.
+
+        If the sum of squares cancels, it is computed in another pass.
+        """
         used = column != 0
         column_of, products = column[used], self.products[np.ix_(used, used)]
         with np.errstate(invalid="ignore"):  # a row may move a number without bounds
@@ -84,11 +92,11 @@ class GramInfluence(VarianceEstimator):
         return math.sqrt(squares)
 
     def influence_values(self, column: FloatArray) -> FloatArray:
-        """Rows are gone."""
+        """Raise NotImplementedError, because the rows of a stream are not stored."""
         raise NotImplementedError("the rows of a stream are gone")
 
     def vector(self, column: FloatArray) -> FloatArray:
-        """By a root of the inner products, as long as those of many rows are."""
+        """Return a vector with the same inner products, of the length used for many rows."""
         return np.pad(column @ self._root, (0, max(0, SKETCH - len(column))))
 
     @cached_property
@@ -100,21 +108,23 @@ class GramInfluence(VarianceEstimator):
         return np.asarray((sides * np.sqrt(np.maximum(values, 0.0))) @ sides.T)
 
     def is_compatible(self, other: VarianceEstimator) -> bool:
-        """Whether they are the same columns."""
+        """Return whether both use the same columns."""
         return isinstance(other, GramInfluence) and other.products is self.products
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterInfluence(TwoClassVariance):
-    """Influence added up by cluster, of positive and of negative rows apart: each such sum is as
-    good as a row."""
+    """Influence values summed by cluster, separately for positive and negative rows.
+
+    Each of these sums serves as a row.
+    """
 
     def corrected_influence(self, column: FloatArray) -> FloatArray:
-        """The same: what the plain norm is corrected by is that of clusters."""
+        """Return the column unchanged, because the norm is already corrected for clusters."""
         return column
 
     def is_compatible(self, other: VarianceEstimator) -> bool:
-        """Whether both are sums of the same rows, by the same classes."""
+        """Return whether both are sums of the same rows, by the same classes."""
         if (
             not isinstance(other, ClusterInfluence)
             or self.clusters is None
@@ -132,8 +142,10 @@ class ClusterInfluence(TwoClassVariance):
 
 
 def sums_by_cluster(of: Influence) -> FloatArray:
-    """By cluster what its rows move, their weight, and what they hold of the denominator, shape
-    (3, 2·C), of the second half of which are the positive rows where there are classes."""
+    """Sum influence values, weights and parts of the denominator by cluster.
+
+    The result has the shape (3, 2·C); if there are classes, the second half has the positive rows.
+    """
     space, clusters = of.space, of.space.clusters
     assert clusters is not None
     split = (
@@ -148,7 +160,7 @@ def sums_by_cluster(of: Influence) -> FloatArray:
 
 
 def cluster_influence(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
-    """Influence from :func:`sums_by_cluster` of all rows."""
+    """Return the influence function from :func:`sums_by_cluster` of all rows."""
     moved, weight, held = sums
     size = len(moved) // 2
     if not weight[size:].any():

@@ -1,4 +1,4 @@
-"""Runs and judgments whose rows lie elsewhere: each topic is judged whole, wherever it lies."""
+"""Evaluation of distributed runs and judgments: each topic is judged on the worker that has it."""
 
 from __future__ import annotations
 
@@ -44,8 +44,11 @@ _NAMED = 100
 
 @dataclass(frozen=True, eq=False)
 class JudgedTopics(Mergeable):
-    """The runs on some topics: the rankings of each where topics are judged, how many topics are
-    not, and the first of these."""
+    """Runs on some topics.
+
+    It has the rankings of each run on judged topics, the number of unjudged topics, and the names
+    of the first of these.
+    """
 
     rankings: Mapping[str, JudgedRankings]
     unjudged: Mapping[str, int]
@@ -66,8 +69,11 @@ def _first_names(names: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _JudgeBatch:
-    """Judges the runs on the topics of a batch. Its rows are those of all of them; ``source`` is 0
-    of a judgment and else tells the run."""
+    """Function that judges the runs on the topics of a batch.
+
+    The batch has the rows of judgments and all runs; ``source`` is 0 for a judgment, else the
+    number of the run.
+    """
 
     runs: tuple[str, ...]
     #: What the values of each run are: scores or ranks.
@@ -75,7 +81,7 @@ class _JudgeBatch:
     is_float32: bool
 
     def __call__(self, batch: Batch) -> JudgedTopics:
-        """Of a batch."""
+        """Judge the runs on the topics of a batch."""
         import pyarrow.compute as pc
 
         for wrong in pc.unique(batch.columns["wrong"]).to_pylist():
@@ -119,9 +125,12 @@ class _JudgeBatch:
 def judge_runs(
     kind: str, qrels: Any, runs: Mapping[str, Any], wanted: set[type], *, float32: bool, paths: bool
 ) -> tuple[dict[str, trec.Run], dict[str, Any], trec.InputOrigin]:
-    """The runs as the judgments see them, as :func:`~calipers.data.trec.read_runs` has them, and
-    their statistics, which are ``wanted``. Where some are data frames of the engine, the others may
-    be anything that can be read; the engine reads ``paths``, or else this process does."""
+    """Judge runs, and return them as :func:`~calipers.data.trec.read_runs`, with statistics.
+
+    ``wanted`` are the types of the statistics. If some inputs are data frames of the engine, the
+    others may be of any readable form; ``paths`` states that the engine reads paths, rather than
+    this process.
+    """
     if wanted != {JudgedRankings}:
         raise InputError(
             "measures of judgments in groups or by stratum take judgments and runs in memory, and "
@@ -152,8 +161,10 @@ def judge_runs(
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """Topics, documents and values of judgments or a run, what its values are, and where it is
-    from."""
+    """Topics, documents and values of the judgments or of a run, and their origin.
+
+    ``value`` is the kind of value: grade, score or rank.
+    """
 
     rows: RemoteEngine
     value: str
@@ -170,7 +181,7 @@ class _Source:
         *,
         paths: bool,
     ) -> _Source:
-        """Of whatever holds it, at its place among all."""
+        """Create the source from any input, given its index among all inputs."""
         kind: Kind = "run" if place else "qrels"
         wrong: dict[str, str] = {}
         origin = trec.InputOrigin(name)
@@ -204,7 +215,7 @@ _VALUE: Mapping[Kind, str] = {"qrels": "grade", "run": "score"}
 
 
 def _is_path(given: Any) -> bool:
-    """Whether it is the path of a file that a cluster can see."""
+    """Return whether this is the path of a file that a cluster can read."""
     if not isinstance(given, str | os.PathLike):
         return False
     path = os.fspath(given)
@@ -212,14 +223,14 @@ def _is_path(given: Any) -> bool:
 
 
 def _is_text(path: str) -> bool:
-    """Whether it is TREC text: it has an extension, and none of a table."""
+    """Return whether the path is TREC text: it has an extension, and not one of a table."""
     suffix, _ = tables.file_extension(path.rstrip("/"))
     known = {*tables.TEXTS, *tables.BINARIES, ".json"}
     return bool(suffix) and suffix not in known and not path.endswith("/")
 
 
 def _columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:
-    """The columns of topics, documents and values, which are of types that can be such."""
+    """Find the columns of topics, documents and values, and check their types."""
     import pyarrow.types as of_type
 
     if kind == "run" and is_unordered(rows.names):
@@ -243,8 +254,10 @@ def _columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:
 
 
 def _lines(kind: Kind, where: str, first: int, text: bytes) -> pa.RecordBatch:
-    """Topics, documents and values of lines of TREC text, read as a file of them is; and what is
-    wrong with the first that is."""
+    """Parse lines of TREC text into topics, documents and values.
+
+    They are parsed as a file is; the column ``wrong`` has the first error, if any.
+    """
     import pyarrow as pa
 
     value = _VALUE[kind]

@@ -1,7 +1,7 @@
-"""One process, that has batches of rows one after the other.
+"""Local engine: batches of rows in a single process.
 
-Batches are worked on by several threads and added up in their order, so that no digit depends on
-how many there are.
+Batches are processed by several threads and added in order, so that results do not depend on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ FEW_COLUMNS = 8
 
 
 class LocalEngine(Engine):
-    """Batches in this process; ``batches`` gives the same ones in every pass."""
+    """Engine of batches in this process.
+
+    Parameters
+    ----------
+    batches : callable
+        Function without arguments that returns an iterable of batches, the same in every pass.
+    """
 
     kind = "stream"
 
@@ -45,7 +51,10 @@ class LocalEngine(Engine):
         kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
-        """As the protocol has it, on one thread."""
+        """Apply a function to all batches and add the results, on one thread.
+
+        See :meth:`Engine.reduce`.
+        """
         return self._sum(work, self._batches(), kept, 1)
 
     @staticmethod
@@ -59,8 +68,15 @@ class LocalEngine(Engine):
 
 
 class StreamEngine(LocalEngine):
-    """A stream of batches, on several threads; the rows of one value of ``by``, where that is
-    given, are in one batch."""
+    """Engine of a stream of batches, on several threads.
+
+    Parameters
+    ----------
+    stream : Stream
+        Stream of batches.
+    by : str, optional
+        Column of which all rows with one value are in one batch.
+    """
 
     def __init__(self, stream: Stream, by: str | None = None) -> None:
         self.stream, self.by = stream, by
@@ -68,13 +84,15 @@ class StreamEngine(LocalEngine):
         self.is_rereadable, self.files, self.stamps = stream.again, stream.files, stream.stamps
 
     def group_batches(self, by: str) -> StreamEngine:
-        """The same rows, in batches that end where a value of a column does: rows of one value come
-        one after the other, and where they do not, that is an error."""
+        """Return an engine for the same rows, in batches that end where the value of a column does.
+
+        Rows of one value have to be contiguous; otherwise an error is raised.
+        """
         return StreamEngine(self.stream, by)
 
     @property
     def schema(self) -> pa.Schema:
-        """The Arrow types of the columns."""
+        """Arrow schema of the columns."""
         return self.stream.schema
 
     def reduce(
@@ -84,7 +102,10 @@ class StreamEngine(LocalEngine):
         kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
-        """As the protocol has it."""
+        """Apply a function to all batches and add the results, on several threads.
+
+        See :meth:`Engine.reduce`.
+        """
         from calipers.data import streams
 
         wide = max(len(columns), FEW_COLUMNS)
@@ -95,8 +116,10 @@ class StreamEngine(LocalEngine):
 
 
 def _align_batches(batches: Iterable[Batch], by: str) -> Iterator[Batch]:
-    """The rows in batches that end where a value does; what is there of the last one is kept until
-    the next batch has told where it ends."""
+    """Yield the rows in batches that end where the value of a column does.
+
+    The rows of the last value are held back until the next batch shows where they end.
+    """
     held: list[Batch] = []
     seen: dict[Any, int] = {}
     last: Any = None
@@ -123,7 +146,7 @@ def _align_batches(batches: Iterable[Batch], by: str) -> Iterator[Batch]:
 
 
 def _run_starts(column: pa.Array) -> tuple[Any, list[Any]]:
-    """Where runs of one value begin, and these."""
+    """Return the start of each run of equal values, and the values."""
     encoded = column if hasattr(column, "indices") else column.dictionary_encode("encode")
     codes = from_arrow(encoded.indices.fill_null(-1))
     starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
@@ -131,7 +154,7 @@ def _run_starts(column: pa.Array) -> tuple[Any, list[Any]]:
 
 
 def _slice_batch(batch: Batch, start: int, end: int) -> Batch:
-    """Some rows of a batch."""
+    """Return a range of rows of a batch."""
     if (start, end) == (0, batch.rows):
         return batch
     columns = {name: of.slice(start, end - start) for name, of in batch.columns.items()}
@@ -139,7 +162,7 @@ def _slice_batch(batch: Batch, start: int, end: int) -> Batch:
 
 
 def _concat_batches(held: Sequence[Batch]) -> Batch:
-    """Batches as one."""
+    """Concatenate batches."""
     held = [batch for batch in held if batch.rows]
     if len(held) == 1:
         return held[0]

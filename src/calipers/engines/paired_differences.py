@@ -1,5 +1,4 @@
-"""How the rows of two systems differ, added up batch by batch: what paired tests know beside two
-numbers and how much each row moves them."""
+"""Row-wise differences of two systems, accumulated over batches for paired tests."""
 
 from __future__ import annotations
 
@@ -40,11 +39,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two systems, the first of which is compared with the second by a measure; ``table`` is a
-    number for the statistics of both, the same where measures share them. ``by_rows`` says whether
-    the difference goes by how rows differ, and ``of_values`` whether by values that rows have;
-    ``known`` are the commonest of all differences, where rows are looked at anew to count them.
-    Where rows are ``clustered`` they are compared one by one for wins, ties and losses alone."""
+    """Two systems, of which the first is compared with the second by a measure.
+
+    ``table`` are the numbers of both statistics, which are equal for measures that share them.
+    ``is_row_based`` states whether the test uses the differences of rows, and ``is_unit_based``
+    whether these are differences of values of the rows; ``known_values`` are the most frequent
+    differences, if they are counted in another pass. For ``has_clusters`` rows, only wins, ties and
+    losses are counted.
+    """
 
     systems: tuple[str, str]
     measure: Measure
@@ -56,22 +58,25 @@ class Pair:
 
     @property
     def requests(self) -> tuple[Asked, Asked]:
-        """Both numbers."""
+        """System and measure of both values."""
         first, second = self.systems
         return (first, self.measure), (second, self.measure)
 
 
 @dataclass(frozen=True, eq=False)
 class JointConfusion(Mergeable):
-    """How the classes that two systems say meet the true one: the places in truth × first × second
-    that hold rows, ascending, with their number, weights and squared weights, shape (3, C)."""
+    """Joint counts of the true class and the classes that two systems predict.
+
+    ``cell_index`` are the indices of the non-empty cells of truth × first × second, ascending;
+    ``row_counts`` are their numbers of rows, weights and squared weights, shape (3, C).
+    """
 
     cell_index: IntArray
     row_counts: FloatArray
 
     @classmethod
     def from_batch(cls, first: ClassCounts, second: ClassCounts) -> JointConfusion:
-        """Of the rows of a batch."""
+        """Count the rows of a batch."""
         one, k = first.cells, first.matrix.classes
         flat = np.asarray(one.flat * k + second.cells.flat % k, np.int64)
         cells = MultinomialCells.from_flat(flat, (k, k, k), one.weight)
@@ -89,7 +94,7 @@ class JointConfusion(Mergeable):
         return JointConfusion(place, np.stack(sums).astype(np.float64))
 
     def cells(self, classes: int, unit: float, *, uneven: bool) -> MultinomialCells:
-        """The cells, of rows that weigh 1 where all weigh a ``unit``."""
+        """Return the cells; if all rows weigh a ``unit``, their weight is 1."""
         rows, counts, squares = self.row_counts
         if not uneven and unit != 1:
             counts = squares = rows
@@ -102,8 +107,10 @@ class JointConfusion(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class PairDifferences(Mergeable):
-    """Of pairs of systems, by their places among those that are asked for, how differences of rows
-    are spread; and how the classes that they say meet, by the first pair that takes these."""
+    """Distributions of row-wise differences of pairs of systems, by index of the pair.
+
+    It also has the joint counts of predicted classes, under the first pair that uses them.
+    """
 
     unit_differences: Mapping[int, UnitDifferences]
     met: Mapping[int, JointConfusion]
@@ -117,8 +124,10 @@ class PairDifferences(Mergeable):
         total: float,
         whole: Mapping[Asked, Statistic],
     ) -> PairDifferences:
-        """Of the rows of a batch, with how much each moves the numbers, given the statistics of
-        all rows."""
+        """Compute the differences of the rows of a batch.
+
+        ``moved`` are the influence values of the rows, and ``whole`` the statistics of all rows.
+        """
         met: dict[int, JointConfusion] = {}
         for at, pair in distinct_pairs(pairs):
             first, second = (_counts(systems[name], pair.measure) for name in pair.systems)
@@ -161,7 +170,7 @@ class PairDifferences(Mergeable):
 
 
 def distinct_pairs(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
-    """The first pair of each two statistics, with its place."""
+    """Yield the first pair of each two statistics, with its index."""
     seen = set()
     for at, pair in enumerate(pairs):
         if pair.table not in seen:
@@ -170,25 +179,25 @@ def distinct_pairs(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
 
 
 def _resolve_measure(system: SystemOutput, measure: Measure) -> tuple[Any, Measure]:
-    """What a measure is of, and the measure as it is asked of that."""
+    """Return the sample that a measure takes, and the measure as applied to it."""
     one, own = system.delegate(measure)
     return one.sample_for(own), own
 
 
 def _counts(system: SystemOutput, measure: Measure) -> ClassCounts | None:
-    """The counts of independent rows that a measure is of."""
+    """Return the confusion counts of independent rows for a measure, or None."""
     of, _ = _resolve_measure(system, measure)
     return of if isinstance(of, ClassCounts) and of.clusters is None else None
 
 
 def _values(system: SystemOutput, measure: Measure) -> RowValues | None:
-    """The values of rows of which some may have none, where the number is their mean."""
+    """Return the values of rows, some of which may be undefined, if the measure is their mean."""
     of, own = _resolve_measure(system, measure)
     return of if isinstance(of, RowValues) and is_mean(own) else None
 
 
 def _row_values(pair: Pair, system: SystemOutput, whole: Statistic) -> FloatArray | None:
-    """The values of rows whose mean a number is a function of."""
+    """Return the values of rows of whose mean the measure is a function."""
     measure = pair.measure
     of, own = _resolve_measure(system, measure)
     if pair.is_unit_based and isinstance(of, RowValues):
@@ -200,13 +209,13 @@ def _row_values(pair: Pair, system: SystemOutput, whole: Statistic) -> FloatArra
 
 
 def _rating_sample(system: SystemOutput, measure: Measure) -> RatingSample | None:
-    """The items that raters rated."""
+    """Return the sample of ratings for a measure, or None."""
     of, _ = _resolve_measure(system, measure)
     return of if isinstance(of, RatingSample) else None
 
 
 def _items(system: SystemOutput, measure: Measure) -> npt.NDArray[np.bool_] | None:
-    """Which items a measure of raters is made of."""
+    """Return which items a measure of raters includes, or None."""
     of, own = _resolve_measure(system, measure)
     return counted_items(own, of.statistic) if isinstance(of, RatingSample) else None
 
@@ -214,8 +223,10 @@ def _items(system: SystemOutput, measure: Measure) -> npt.NDArray[np.bool_] | No
 def _signs(
     pair: Pair, systems: Mapping[str, SystemOutput], whole: Mapping[Asked, Statistic]
 ) -> Signs | None:
-    """On how many rows the first system has more than the second, as much and less; None where
-    rows have no values of their own."""
+    """Return the numbers of rows on which the first system is higher, equal and lower.
+
+    It is None if rows have no values of their own.
+    """
     first, second = (_rating_sample(systems[name], pair.measure) for name in pair.systems)
     if first is not None and second is not None:
         return first.signs(second)
@@ -224,7 +235,7 @@ def _signs(
 
 
 def _subtract_values(first: RowValues, second: RowValues) -> UnitDifferences:
-    """By how much these differ, all of which are there."""
+    """Return the differences of values of which none is undefined."""
     values, weight = first.values - second.values, first.weight
     if weight is None:
         return UnitDifferences.from_values(values)
@@ -240,8 +251,11 @@ def _differences(
     *,
     by_class: bool,
 ) -> UnitDifferences:
-    """How much rows move the one number more than the other; of means the values of rows, of raters
-    the items that either set of them ``rated``."""
+    """Return the differences of the influence values of two systems.
+
+    For means these are differences of the values of rows; for raters, of the items that either set
+    ``rated``.
+    """
     apart = first - second
     values, weight = apart.unit_values(total), apart.space.weight
     positive = getattr(apart.space, "positive", None) if by_class else None

@@ -1,4 +1,4 @@
-"""What is made of each batch in either pass: all that another process is sent, and sends back."""
+"""Tasks for a batch in either pass: everything that is sent to another process and back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_BY_CLUSTER = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class BatchSystems:
-    """Systems on the rows of a batch, and how many of its rows are left out."""
+    """Systems on the rows of a batch, and the number of dropped rows."""
 
     systems: Mapping[str, SystemOutput]
     lost: int = 0
@@ -39,9 +39,11 @@ class BatchSystems:
 
 @dataclass(frozen=True, eq=False)
 class FirstPassResult(Mergeable):
-    """What one pass finds: statistics of all rows, how many rows there are, how many are left out,
-    and what they weigh. ``beside`` is what was asked for besides, ``seen`` are rows that are looked
-    at."""
+    """Result of the first pass.
+
+    It has the statistics of all rows, the numbers of rows and of dropped rows, and the moments of
+    the weights. ``beside`` is an auxiliary result, and ``seen`` has the rows that were inspected.
+    """
 
     statistics: Mapping[int, Statistic]
     rows: int
@@ -64,7 +66,7 @@ class FirstPassResult(Mergeable):
         )
 
     def settled(self, bounded: Callable[[Any], Any]) -> FirstPassResult:
-        """What the statistics stand for, within bounds."""
+        """Return the result with final statistics, whose size is limited by ``bounded``."""
         return self._each(lambda of: bounded(of.finalize()))
 
     def _each(self, change: Callable[[Any], Any]) -> FirstPassResult:
@@ -73,18 +75,18 @@ class FirstPassResult(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class BoundStatistics:
-    """Keeps the statistics of a pass within bounds."""
+    """Function that limits the size of the statistics of a pass."""
 
     bounded: Callable[[Any], Any]
 
     def __call__(self, passed: FirstPassResult) -> FirstPassResult:
-        """What is kept of it."""
+        """Return the result with limited statistics."""
         return passed._each(self.bounded)
 
 
 @dataclass(frozen=True, eq=False)
 class FirstPass:
-    """Pass one: the statistics of a batch, by the numbers that ``asked`` gives them."""
+    """First pass: computes the statistics of a batch, under the numbers given in ``asked``."""
 
     build: Callable[[Any], BatchSystems]
     asked: Mapping[Asked, int]
@@ -92,7 +94,7 @@ class FirstPass:
     looks: Callable[[BatchSystems], Any] | None = None
 
     def __call__(self, batch: Any) -> FirstPassResult:
-        """Of a batch."""
+        """Compute the statistics of a batch."""
         built = self.build(batch)
         systems = built.systems
         one = next(iter(systems.values()))
@@ -113,19 +115,19 @@ class FirstPass:
 
 @dataclass(frozen=True, eq=False)
 class InfluenceTask:
-    """How much the rows of a batch move each number, given the statistics of all rows."""
+    """Influence values of the rows of a batch, given the statistics of all rows."""
 
     build: Callable[[Any], BatchSystems]
     whole: Mapping[Asked, Statistic]
 
     def __call__(self, batch: Any) -> dict[Asked, Influence]:
-        """Of a batch."""
+        """Compute the influence values of a batch."""
         return self.of(self.build(batch).systems)
 
     def of(
         self, systems: Mapping[str, SystemOutput], some: Container[Asked] | None = None
     ) -> dict[Asked, Influence]:
-        """Of the systems on a batch; of ``some`` of the numbers alone."""
+        """Compute the influence values for the systems on a batch, or for ``some`` values only."""
         found = {
             (name, measure): systems[name].influence(measure, whole)
             for (name, measure), whole in self.whole.items()
@@ -134,7 +136,7 @@ class InfluenceTask:
         return {asked: of for asked, of in found.items() if of is not None}
 
     def seconds(self, systems: Mapping[str, SystemOutput]) -> dict[int, Statistic]:
-        """The statistics that numbers take of a second look, by their places among all."""
+        """Return the statistics that values need from a second pass, by index of the value."""
         found = (systems[name].second(measure, of) for (name, measure), of in self.whole.items())
         return {place: of for place, of in enumerate(found) if of is not None}
 
@@ -147,7 +149,7 @@ class InfluenceTask:
         )
 
     def norm(self, combination: FloatArray) -> Callable[[Any], SquaredNorm]:
-        """The squared norm of a combination of the kept columns."""
+        """Return a function for the squared norm of a combination of the stored columns."""
         return _LinearCombination(self, combination)
 
 
@@ -159,7 +161,7 @@ def _make_influence_task(
 
 @dataclass(frozen=True, eq=False)
 class InfluenceKind(Mergeable):
-    """What influence is called, and what space it is of."""
+    """Name of an influence function, and the kind of its variance estimator."""
 
     name: str
     degrees: float | None
@@ -168,9 +170,11 @@ class InfluenceKind(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class SecondPassResult(Mergeable):
-    """What pass two finds: of each number its kind, by its place among all that are asked for; the
-    inner products of columns, or sums by cluster of each; and of pairs of systems how their rows
-    differ."""
+    """Result of the second pass.
+
+    It has the kind of influence of each value, by index; the inner products of columns, or the sums
+    by cluster of each; and the row-wise differences of pairs of systems.
+    """
 
     spaces: Mapping[int, InfluenceKind]
     products: FloatArray
@@ -195,15 +199,17 @@ class SecondPassResult(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class SecondPass:
-    """Pass two: how much the rows of a batch move all numbers, added up; and how rows of ``pairs``
-    differ, where all of them weigh ``total``."""
+    """Second pass: accumulates influence values, and the differences of ``pairs`` of systems.
+
+    ``total`` is the total weight of all rows.
+    """
 
     moving: InfluenceTask
     pairs: Sequence[Pair] = ()
     total: float = 0.0
 
     def __call__(self, batch: Any) -> SecondPassResult:
-        """Of a batch."""
+        """Compute the influence values and differences of a batch."""
         systems = self.moving.build(batch).systems
         moved, seconds = self.moving.of(systems), self.moving.seconds(systems)
         pairs = PairDifferences.from_batch(
@@ -226,8 +232,10 @@ class SecondPass:
     def _cells(
         self, systems: Mapping[str, SystemOutput], moved: Mapping[Asked, Influence]
     ) -> dict[int, FloatArray]:
-        """What rows of each cluster in each cell weigh, where that is not too much to keep; once
-        for all measures of one table."""
+        """Return the weights of the rows of each cluster in each cell of a confusion matrix.
+
+        They are computed once for all measures of a matrix, unless they need too much memory.
+        """
         seen: set[int] = set()
         found: dict[int, FloatArray] = {}
         for place, (asked, whole) in enumerate(self.moving.whole.items()):
@@ -248,14 +256,14 @@ class SecondPass:
 
 @dataclass(frozen=True, eq=False)
 class PairTask:
-    """How the rows of a batch differ between systems, by itself."""
+    """Row-wise differences between systems in a batch, without other results."""
 
     moving: InfluenceTask
     pairs: Sequence[Pair]
     total: float
 
     def __call__(self, batch: Any) -> PairDifferences:
-        """Of a batch."""
+        """Compute the differences of a batch."""
         systems = self.moving.build(batch).systems
         needed = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
         moved = self.moving.of(systems, needed)
@@ -271,7 +279,7 @@ def _influence_kind(of: Influence) -> InfluenceKind:
 
 @dataclass(frozen=True, eq=False)
 class SquaredNorm(Mergeable):
-    """A sum of squares."""
+    """Sum of squares."""
 
     squares: float
 

@@ -1,11 +1,11 @@
-"""Two passes over rows, wherever these are.
+"""Evaluation in two passes over rows, on any engine.
 
-Pass one adds up the statistics of the batches, which are all that values need. Pass two maps each
-row to its influence, given the statistics of all rows, and keeps inner products of these, k² for k
-readings, or sums by cluster where rows come in clusters. What comes out of it is influence as that
-of rows in memory is, an element of a space whose norm is the standard error, and the algebra of
-readings takes it as it is. It is made when something asks for it: the error of most numbers of one
-system follows from the statistics.
+The first pass accumulates the statistics of the batches, which determine all values. The second
+pass maps each row to its influence values, given the statistics of all rows, and stores their inner
+products (k² for k estimates), or sums by cluster if rows come in clusters. The result is an
+influence function as for rows in memory: an element of a space whose norm is the standard error, to
+which the algebra of point estimates applies. The second pass is run on demand: for a single system,
+most standard errors follow from the statistics.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ MOST_CELLS = 1 << 20
 
 
 def _one_pass_interval() -> Interval:
-    """Of what needs a second look and cannot have it."""
+    """Return the absent interval of a value that needs a second pass which is impossible."""
     return intervals.no_interval("none", "one_pass")
 
 
@@ -97,7 +97,10 @@ def _no_auxiliary(systems: Mapping[str, SystemOutput]) -> int:
 
 
 def _limit_cells(of: Any, most: int = MOST_CELLS) -> Any:
-    """A statistic in which rows are looked up; of several tables each has a share of the cells."""
+    """Compress the tables in which rows are looked up.
+
+    The cells are divided among several tables.
+    """
     if isinstance(of, StatisticVector):
         share = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(of.parts), 4))
         return of.map_parts(partial(_limit_cells, most=share))
@@ -106,11 +109,33 @@ def _limit_cells(of: Any, most: int = MOST_CELLS) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TwoPassEvaluation:
-    """Systems by name on the same rows, and the measures that are asked for.
+    """Evaluation of systems on the same rows in two passes.
 
-    ``engine`` has the rows, and ``build`` makes systems of a batch of them. ``like`` are systems of
-    the same kinds on any rows. ``bounded`` keeps a sum of statistics from growing without end, and
-    ``beside`` says what else is added up of every batch, whatever the measures.
+    Attributes
+    ----------
+    engine : Engine
+        Engine that has the rows.
+    like : dict of SystemOutput
+        Systems by name, of the same kinds, on any rows.
+    measures : sequence of Measure
+        Requested measures.
+    build : callable
+        Function that creates the systems from a batch.
+    columns : sequence of str
+        Columns to read.
+    bounded : callable
+        Function that limits the size of accumulated statistics.
+    auxiliary_values : callable
+        Function that computes an auxiliary result of every batch, whatever the measures.
+    compared_pairs : sequence of tuple of str
+        Pairs of systems to compare, the first minus the second.
+    looks : callable, optional
+        Function that returns what is stored of the inspected rows of a batch.
+    extra_requests : sequence of tuple
+        Additional pairs of system and measure whose statistics are accumulated.
+    unit_of_all : callable, optional
+        For a subset of the rows: function that returns the common weight of all rows, if it is
+        equal.
     """
 
     engine: Engine
@@ -136,8 +161,24 @@ class TwoPassEvaluation:
     def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate | None:
-        """A number of all rows and how it varies, from what was added up: influence is known, and
-        replicates are not."""
+        """Return the point estimate of a measure from the accumulated statistics.
+
+        The influence function is known, bootstrap replicates of rows are not.
+
+        Parameters
+        ----------
+        system : str
+            Name of the system.
+        measure : Measure
+            Measure to compute.
+        settings : Settings, optional
+            Settings of inference; by default those of the system.
+
+        Returns
+        -------
+        PointEstimate or None
+            Value with its sampling distribution; None if it cannot be computed from statistics.
+        """
         asked, passed = (system, measure), self.first_result
         if asked not in self.statistics:
             return None
@@ -228,8 +269,10 @@ class TwoPassEvaluation:
         )
 
     def _cell_interval(self, asked: Asked, own: Measure, level: float) -> Interval | None:
-        """The limits of an average over classes, by what rows of each cluster in each cell weigh;
-        None where that is too much to keep."""
+        """Compute the interval of an average over classes from the weights of clusters in cells.
+
+        It is None if these weights need too much memory.
+        """
         statistic, held = self.statistics[asked], self._cells.get(self.numbers[asked])
         if held is None:
             return None
@@ -241,7 +284,7 @@ class TwoPassEvaluation:
         return effective_sample_size.class_average_interval(own, statistic, cells, level)
 
     def _skewness(self, asked: Asked) -> float:
-        """The skewness over √n of how much rows move a number, where it was added up."""
+        """Return the skewness over √n of the influence values, if it was accumulated."""
         found = self.influences.get(asked)
         se = 0.0 if found is None else found.error.se
         return abs(self._cubes[asked]) / se**3 if se > 0 else 0.0
@@ -249,7 +292,23 @@ class TwoPassEvaluation:
     def difference(
         self, pair: tuple[str, str], measure: Measure, settings: Settings | None = None
     ) -> PointEstimate | None:
-        """The first system's number less the second's, with what rows in both say of it."""
+        """Return the difference of two systems, with the paired information of the rows.
+
+        Parameters
+        ----------
+        pair : tuple of str
+            Names of the systems; the second is subtracted from the first.
+        measure : Measure
+            Measure to compare by.
+        settings : Settings, optional
+            Settings of inference; by default those of the systems.
+
+        Returns
+        -------
+        PointEstimate or None
+            Difference with its sampling distribution; None if it cannot be computed from
+            statistics.
+        """
         first, second = (self.point_estimate(name, measure, settings) for name in pair)
         if first is None or second is None:
             return None
@@ -279,14 +338,14 @@ class TwoPassEvaluation:
         return replace(made, unit_spread=spread)
 
     def _signs(self, pair: tuple[str, str], measure: Measure) -> Signs | None:
-        """On how many rows the first system's value is above the second's, equal and below."""
+        """Return the numbers of rows on which the first system is higher, equal and lower."""
         found = self.differing(pair, measure)
         return None if found is None else found.signs
 
     def _statistic_estimate(
         self, one: SystemOutput, own: Measure, statistic: Any, seen: RowSummary
     ) -> PointEstimate | None:
-        """What a statistic of all rows says of a number, and of how it varies."""
+        """Return the point estimate that follows from a statistic of all rows."""
         if isinstance(statistic, StatisticVector):
             each = [self._statistic_estimate(one, own.plain, of, seen) for of in statistic.parts]
             made: PointEstimate = one.terms(own).point_estimate(own, each, statistic, seen)
@@ -307,7 +366,7 @@ class TwoPassEvaluation:
         return add_interval(formula, found, [(1.0, found)], acceleration, seen.size)
 
     def needs_second_pass(self, system: str, measure: Measure) -> bool:
-        """Whether the error of a number takes a second look at the rows."""
+        """Return whether the standard error of a value needs a second pass over the rows."""
         like, whole = self.like[system], self.statistics[system, measure]
         if isinstance(whole, StatisticVector):
             return self._has_influence((system, measure))
@@ -319,7 +378,7 @@ class TwoPassEvaluation:
         return self._has_influence((system, measure))
 
     def _has_influence(self, asked: Asked) -> bool:
-        """Whether it is known how rows move a number, of which none is looked up."""
+        """Return whether the influence function of a value is known."""
         system, measure = asked
         whole = self.moving.whole[asked]
         if isinstance(whole, StatisticVector) and isinstance(whole.parts[0], ScoreTable):
@@ -334,14 +393,16 @@ class TwoPassEvaluation:
 
     @cached_property
     def numbers(self) -> Mapping[Asked, int]:
-        """A number for the statistic of each measure, the same where measures share one; nothing
-        of measures that take more than one statistic."""
+        """Statistic number of each measure; measures with the same statistic have the same number.
+
+        Measures that take several statistics are absent.
+        """
         also = set(self.extra_requests)
         return {asked: number for asked, number in self.all_numbers.items() if asked not in also}
 
     @cached_property
     def all_numbers(self) -> Mapping[Asked, int]:
-        """The same with those of what is added up besides."""
+        """Numbers of all statistics, including the additional ones."""
         asked = [(name, measure) for name in self.like for measure in self.measures]
         asked += self.extra_requests
         found = [
@@ -356,14 +417,14 @@ class TwoPassEvaluation:
 
     @cached_property
     def first_result(self) -> FirstPassResult:
-        """What the first pass finds."""
+        """First-pass result."""
         work = FirstPass(self.build, self.all_numbers, self.auxiliary_values, self.looks)
         found: FirstPassResult = self._reduced(work, BoundStatistics(self.bounded))
         return found.settled(self.bounded)
 
     @cached_property
     def unit(self) -> float:
-        """What each row weighs where all weigh alike, which is as good as no weight; else 1."""
+        """Weight of every row if all are equal, which is equivalent to no weight; else 1."""
         if self.unit_of_all is not None:
             return self.unit_of_all()
         weight = self.first_result.weight
@@ -372,13 +433,15 @@ class TwoPassEvaluation:
 
     @cached_property
     def statistics(self) -> Mapping[Asked, Statistic]:
-        """What each measure is a formula over, of all rows; nothing of measures that take more than
-        one statistic. Where all rows weigh alike, of rows that weigh 1."""
+        """Statistic of all rows for each measure; equal weights are scaled to 1.
+
+        Measures that take several statistics are absent.
+        """
         return {asked: of for asked, of in self.all_statistics.items() if asked in self.numbers}
 
     @cached_property
     def all_statistics(self) -> Mapping[Asked, Statistic]:
-        """The same with what was added up besides."""
+        """Statistics of all rows, including the additional ones."""
         found, unit = self.first_result.statistics, self.unit
         if unit != 1:
             found = {number: of.with_unit_weights(unit) for number, of in found.items()}
@@ -388,14 +451,17 @@ class TwoPassEvaluation:
 
     @cached_property
     def _weighted_statistics(self) -> Mapping[Asked, Statistic]:
-        """The same with the weights as they are given."""
+        """Statistics with the weights as given."""
         return {
             asked: self.first_result.statistics[number] for asked, number in self.numbers.items()
         }
 
     def _scale(self, asked: Asked, own: Measure, value: float) -> float:
-        """How many times what rows of weight 1 move a value is what the rows as they are do: totals
-        grow with the weights, all else does not."""
+        """Return the ratio of a value with the given weights to that with weights of 1.
+
+        It scales influence values: totals are proportional to the weights, other values do not
+        depend on their scale.
+        """
         if self.unit == 1 or not math.isfinite(value):
             return 1.0
         statistic = self._weighted_statistics[asked]
@@ -407,7 +473,7 @@ class TwoPassEvaluation:
 
     @cached_property
     def values(self) -> dict[Asked, float]:
-        """The value of each measure."""
+        """Value of each measure."""
         return {asked: self._value(*asked) for asked in self.statistics}
 
     def _value(self, system: str, measure: Measure) -> float:
@@ -422,7 +488,7 @@ class TwoPassEvaluation:
 
     @cached_property
     def moving(self) -> InfluenceTask:
-        """How much each row of a batch moves each number, as far as that is known."""
+        """Task that computes the influence values of a batch, as far as they are known."""
         few: dict[int, Statistic] = {}
         for of in self._weighted_statistics.values():
             if id(of) not in few:
@@ -433,7 +499,7 @@ class TwoPassEvaluation:
 
     @cached_property
     def influences(self) -> Mapping[Asked, Influence]:
-        """How all rows move each number; nothing where there is no second look at them."""
+        """Influence function of each value; empty if a second pass is impossible."""
         if not self.engine.is_rereadable:
             return {}
         found, asked = self._second_result, list(self.statistics)
@@ -465,13 +531,13 @@ class TwoPassEvaluation:
 
     @property
     def second(self) -> SecondPass:
-        """What pass two makes of a batch."""
+        """Task of the second pass."""
         return SecondPass(
             self.moving, self._make_pairs(self.compared_pairs), self.first_result.weight.total
         )
 
     def _make_pairs(self, systems: Sequence[tuple[str, str]]) -> list[Pair]:
-        """What is asked of pairs of systems: of all measures that have a direction."""
+        """Return the comparisons of pairs of systems, by all measures that have a direction."""
         found = []
         for pair in systems:
             for measure in self.measures:
@@ -493,7 +559,13 @@ class TwoPassEvaluation:
         return found
 
     def compare(self, systems: Sequence[tuple[str, str]]) -> None:
-        """Look at pairs of systems, all that have not been looked at in one pass."""
+        """Compare all pairs of systems that have not been compared yet, in a single pass.
+
+        Parameters
+        ----------
+        systems : sequence of tuple of str
+            Pairs of names of systems.
+        """
         if not self.engine.is_rereadable:
             return
         if set(systems) <= set(self.compared_pairs):
@@ -504,8 +576,10 @@ class TwoPassEvaluation:
             self._know(missing, found)
 
     def _know(self, systems: Sequence[tuple[str, str]], found: PairDifferences) -> None:
-        """Keep what was found of pairs of systems; where the commonest of their differences was not
-        counted in every batch, that takes one more look."""
+        """Store the results for pairs of systems.
+
+        If the most frequent difference was not counted in every batch, another pass is needed.
+        """
         asked, spread = self._make_pairs(systems), dict(found.unit_differences)
         unsure = {
             k: replace(asked[k], known_values=of.classes)
@@ -522,7 +596,7 @@ class TwoPassEvaluation:
             own[pair.measure] = spread.get(at), met[pair.table]
 
     def differing(self, pair: tuple[str, str], measure: Measure) -> UnitDifferences | None:
-        """How rows of both systems differ; None where that is not known."""
+        """Return the row-wise differences of two systems, or None if they are unknown."""
         found = self._pair(pair, measure)[0]
         return found if found is None or self.unit == 1 else found.with_unit_weights(self.unit)
 
@@ -537,7 +611,7 @@ class TwoPassEvaluation:
     def _both(
         self, pair: tuple[str, str], measure: Measure, settings: Settings
     ) -> PairedCounts | None:
-        """The cells of truth and both predictions, where these are all there is to rows."""
+        """Return the joint counts of truth and both predictions, if they determine the measure."""
         first, second = (self.statistics[name, measure] for name in pair)
         if not (isinstance(first, ConfusionMatrix) and isinstance(second, ConfusionMatrix)):
             return None
@@ -561,7 +635,7 @@ class TwoPassEvaluation:
 
     @cached_property
     def _second_result(self) -> SecondPassResult:
-        """What the second pass finds."""
+        """Second-pass result."""
         found: SecondPassResult = self._reduced(self.second)
         self._know(self.compared_pairs, found.pairs)
         asked = list(self.statistics)
@@ -570,13 +644,12 @@ class TwoPassEvaluation:
         return found
 
     def _second(self, asked: Asked) -> Any:
-        """The statistic that a number takes of the second pass; None where there is none."""
+        """Return the statistic that a value has from the second pass, or None."""
         if not self.engine.is_rereadable:
             return None
         return self._second_result.seconds.get(list(self.statistics).index(asked))
 
     def _resampled_norm(self, combination: FloatArray) -> float:
-        """The squared norm of one combination of the columns, added up row by row in a pass of its
-        own."""
+        """Compute the squared norm of a combination of the columns in a separate pass."""
         norm: SquaredNorm = self._reduced(self.moving.norm(combination))
         return norm.squares

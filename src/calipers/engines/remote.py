@@ -1,4 +1,4 @@
-"""What a process does with a partition of rows that lies with it, and whether it can."""
+"""Processing of partitions by workers, and checks that workers are compatible."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ _HOW = 'see "Calipers on the workers" in docs/large.md'
 
 
 class Worker(NamedTuple):
-    """A process that works on rows: on which machine, with which Python of which version, and the
-    version of its Calipers, or what is wrong where it has none."""
+    """Process that works on rows: host, Python executable and version, Calipers version.
+
+    ``wrong`` is the error if Calipers cannot be imported.
+    """
 
     host: str
     executable: str
@@ -38,8 +40,10 @@ class Worker(NamedTuple):
 
 
 def describe_worker() -> Callable[[], tuple[str, ...]]:
-    """What a worker is asked; it answers with the fields of a :class:`Worker`. The function travels
-    whole: nothing of Calipers may be needed to take it apart."""
+    """Return the function that a worker runs to return the fields of a :class:`Worker`.
+
+    The function is pickled by value, because unpickling it must not need Calipers.
+    """
 
     def ask() -> tuple[str, ...]:
         import importlib
@@ -59,12 +63,12 @@ def describe_worker() -> Callable[[], tuple[str, ...]]:
 
 
 def check_workers(engine: str, workers: Iterable[Worker]) -> None:
-    """That all of them can work for this process.
+    """Check that all workers are compatible with this process.
 
     Raises
     ------
     InputError
-        It says which cannot, why, and what to do.
+        If a worker is not; the message says which, why, and what to do.
     """
     for one in sorted(set(workers)):
         where = f"{engine}'s worker on {one.host} ({one.executable}, Python {one.python})"
@@ -81,13 +85,15 @@ def check_workers(engine: str, workers: Iterable[Worker]) -> None:
 
 
 def same_python(version: str) -> bool:
-    """Whether a version of Python takes apart what this one pickles: functions of another minor
-    version it does not."""
+    """Return whether a Python version can unpickle functions of this one.
+
+    Functions of another minor version cannot be unpickled.
+    """
     return version.split(".")[:2] == platform.python_version().split(".")[:2]
 
 
 def remedy(engine: str) -> str:
-    """What makes workers able to work."""
+    """Return advice on how to make workers compatible."""
     python = {"Spark": "PYSPARK_PYTHON", "Dask": "the command that starts them"}[engine]
     return (
         f"have the workers take a Python {'.'.join(map(str, sys.version_info[:2]))} with Calipers "
@@ -97,7 +103,7 @@ def remedy(engine: str) -> str:
 
 @dataclass(frozen=True)
 class PartitionResult:
-    """What is known of a partition, as bytes; or what is wrong with its rows."""
+    """Serialized result of a partition, or the error in its rows."""
 
     data: bytes = b""
     wrong: str = ""
@@ -105,10 +111,12 @@ class PartitionResult:
 
 @dataclass(frozen=True, eq=False)
 class PartitionTask:
-    """What is done with the rows of a partition: ``rows`` make a batch, and ``name`` is what
-    messages call all of them. ``columns`` are the names of their columns, whatever these are called
-    on the way. Rows of one value of ``by``, which come one after the other, are all in one
-    batch."""
+    """Task for the rows of a partition.
+
+    ``rows`` is the number of rows of a batch, and ``name`` the name of the data in messages.
+    ``columns`` are the names of the columns, whatever they are called in transit. If
+    ``group_column`` is given, contiguous rows with one value of this column are in one batch.
+    """
 
     work: Callable[[Any], Mergeable]
     limit: Callable[[Any], Any]
@@ -118,7 +126,7 @@ class PartitionTask:
     group_column: str | None = None
 
     def partition(self, place: int, given: Iterable[pa.RecordBatch]) -> PartitionResult | None:
-        """Of the partition at a place; None where it has no rows."""
+        """Process the partition with an index; return None if it has no rows."""
         sums: PairwiseSum[Any] = PairwiseSum(self.limit)
         found = False
         try:
@@ -130,7 +138,7 @@ class PartitionTask:
         return PartitionResult(serialize(sums.total)) if found else None
 
     def _batches(self, where: str, given: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
-        """As many rows to a batch as a process works on best, whatever they come in."""
+        """Yield batches of a suitable number of rows, whatever the record batches are."""
         held: list[pa.RecordBatch] = []
         first = count = end = 0
         for batch in given:
@@ -149,8 +157,10 @@ class PartitionTask:
     def _end(
         self, held: Sequence[pa.RecordBatch], count: int, batch: pa.RecordBatch, end: int
     ) -> int:
-        """How many of the rows held, and of one batch more, are of values of ``by`` that are there
-        with all their rows."""
+        """Return how many of the rows are of complete values of ``group_column``.
+
+        The rows are those held and those of one more batch.
+        """
         if self.group_column is None:
             return int(count + batch.num_rows)
         import pyarrow.compute as pc
@@ -178,13 +188,13 @@ class PartitionTask:
 
 @dataclass(frozen=True, eq=False)
 class MergeTask:
-    """What is done with what comes of partitions."""
+    """Task that merges the results of partitions."""
 
     limit: Callable[[Any], Any]
     name: str
 
     def merge(self, parts: Iterable[PartitionResult]) -> PartitionResult:
-        """Of several, in their order; what is wrong with the first that is."""
+        """Merge several results in order; return the first error, if any."""
         sums: PairwiseSum[Any] = PairwiseSum(self.limit)
         try:
             for part in parts:
@@ -196,7 +206,7 @@ class MergeTask:
         return PartitionResult(serialize(sums.total))
 
     def total(self, parts: Iterable[PartitionResult]) -> Any:
-        """Of all, where it was asked for."""
+        """Merge all results, and raise the first error, if any."""
         parts = list(parts)
         if not parts:
             raise InputError(f"{self.name}: the table has no rows")
@@ -209,7 +219,7 @@ class MergeTask:
 def _split_rows(
     held: Sequence[pa.RecordBatch], rows: int
 ) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
-    """So many rows, and the others."""
+    """Split record batches after a number of rows."""
     before: list[pa.RecordBatch] = []
     after: list[pa.RecordBatch] = []
     for batch in held:
@@ -222,7 +232,7 @@ def _split_rows(
 
 
 class RemoteEngineRef(Engine):
-    """An engine as it is known in another process: by its name."""
+    """Reference to an engine in another process, by name."""
 
     def __init__(self, kind: str, name: str, names: tuple[str, ...]) -> None:
         self.kind, self.name, self.names = kind, name, names
@@ -234,54 +244,57 @@ class RemoteEngineRef(Engine):
         kept: Callable[[Any], Any] = identity,
         what: str = "reading",
     ) -> Any:
-        """Not here."""
+        """Raise an error, because the rows are in another process."""
         raise InputError(f"{self.name}: is where engine={self.kind!r} has it, and not here")
 
 
 class RemoteEngine(Engine):
-    """An engine whose rows lie in other processes. What it sends there knows of it no more than its
-    name."""
+    """Engine whose rows are in other processes, to which only its name is sent."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RemoteEngineRef, (self.kind, self.name, self.names)
 
     @classmethod
     def session(cls, frames: Sequence[Any]) -> Any:
-        """What reads paths and takes tables, so that they are where these data frames are."""
+        """Return the session in which these data frames are, to read paths and to create tables."""
         raise NotImplementedError
 
     @classmethod
     def from_source(cls, given: Any, session: Any = None, text: Collection[str] = ()) -> Self:
-        """The engine that has a data frame, or the tables under paths. Columns of CSV that are
-        named in ``text`` are read as text, whatever they look like."""
+        """Create an engine from a data frame, or from the tables at some paths.
+
+        Columns of CSV that are named in ``text`` are read as text, whatever their values.
+        """
         raise NotImplementedError
 
     @classmethod
     def from_table(cls, rows: pa.Table, session: Any = None) -> Self:
-        """The engine that gets a table from here."""
+        """Create an engine from a local table."""
         raise NotImplementedError
 
     @classmethod
     def from_lines(cls, path: str, read: TextTask, session: Any = None) -> Self:
-        """The engine that has what is read of the lines of text files."""
+        """Create an engine from the parsed lines of text files."""
         raise NotImplementedError
 
     def select_columns(
         self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
     ) -> Self:
-        """The same rows with columns by new names: as text, as numbers, and with one value in all
-        of them."""
+        """Return the same rows with renamed columns: text, numbers, and constants."""
         raise NotImplementedError
 
     def concat(self, others: Sequence[Self], name: str) -> Self:
-        """The rows of all, which have the same columns."""
+        """Return an engine of the concatenated rows of engines with the same columns."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class TextTask:
-    """What is done with lines of text: ``read`` makes columns of them, given where they stand and
-    the number of the first. The columns hold text, but for one of ``numbers``."""
+    """Task that parses lines of text.
+
+    ``read_batch`` makes columns of them, given their location and the number of the first line. All
+    columns are text, except ``numbers``.
+    """
 
     read_batch: Callable[[str, int, bytes], pa.RecordBatch]
     texts: tuple[str, ...]
@@ -289,7 +302,7 @@ class TextTask:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the columns."""
+        """Arrow schema of the columns."""
         import pyarrow as pa
 
         return pa.schema(
@@ -302,13 +315,16 @@ _KINDS = ("parquet", "csv", "tsv", "jsonl")
 
 
 def check_unique(name: str, columns: Sequence[str]) -> None:
-    """That no two columns are called alike."""
+    """Check that column names are unique."""
     if len(set(columns)) < len(columns):
         raise InputError(f"{name}: columns share a name: {', '.join(columns)}")
 
 
 def resolve_paths(given: Any, engine: str) -> tuple[list[str], str]:
-    """One path or several, and what messages call them; ``engine`` as messages call it."""
+    """Return the paths, and their name in messages.
+
+    ``engine`` is the name of the engine in messages.
+    """
     paths = [given] if isinstance(given, str | os.PathLike) else given
     if not isinstance(paths, list | tuple) or not all(
         isinstance(path, str | os.PathLike) for path in paths
@@ -325,7 +341,7 @@ def resolve_paths(given: Any, engine: str) -> tuple[list[str], str]:
 
 
 def table_kind(files: Sequence[str], name: str, engine: str) -> str:
-    """The kind of the tables under paths; without an extension it is Parquet."""
+    """Return the kind of the tables at some paths; without an extension it is Parquet."""
     kinds = {tables.file_extension(path)[0] for path in files}
     kind = tables.TEXTS.get(extension := kinds.pop(), tables.BINARIES.get(extension, "parquet"))
     if kinds or kind not in _KINDS:

@@ -1,4 +1,4 @@
-"""Rows in Spark: sessions, and partitions that are worked on where they lie."""
+"""Spark engine: sessions, and partitions that are processed by the workers that have them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,24 @@ _ABLE: set[str] = set()
 
 
 def get_session(master: str | None = None) -> SparkSession:
-    """A session: the active one, or a new one, of a master (``local[4]``, ``spark://…``, ``yarn``)
-    or a server of Spark Connect (``sc://…``)."""
+    """Return the active Spark session, or create one.
+
+    Parameters
+    ----------
+    master : str, optional
+        Master (``local[4]``, ``spark://…``, ``yarn``) or Spark Connect server (``sc://…``). By
+        default the active session is used.
+
+    Returns
+    -------
+    SparkSession
+        Session.
+
+    Raises
+    ------
+    InputError
+        If PySpark is not installed, or Spark does not start.
+    """
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -67,9 +83,11 @@ def get_session(master: str | None = None) -> SparkSession:
 
 @contextmanager
 def _own_python(master: str | None) -> Iterator[dict[str, Any]]:
-    """Options of a new session, and what is to be set while it starts: on this machine its workers
-    run the Python that runs this, not the first ``python3`` of the path, which need not have
-    Calipers. Where somebody has said which Python they run, that stands."""
+    """Yield the options of a new session, with the environment set while it starts.
+
+    On this machine, workers run the current Python rather than the first ``python3`` of the path,
+    which may lack Calipers. A Python that the user has configured is respected.
+    """
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
     # A server, or spark-submit, which has begun Spark already.
     begun = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
@@ -89,7 +107,7 @@ def _own_python(master: str | None) -> Iterator[dict[str, Any]]:
 
 
 def _find_master(arguments: str) -> str:
-    """The master that the arguments of spark-submit name."""
+    """Return the master named by the arguments of spark-submit."""
     try:
         words = shlex.split(arguments)
     except ValueError:  # an open quotation, which PySpark tells of
@@ -100,12 +118,12 @@ def _find_master(arguments: str) -> str:
 
 
 def check_workers(session: SparkSession) -> None:
-    """That Spark's workers can work for this process, once for each session.
+    """Check once for each session that Spark's workers are compatible with this process.
 
     Raises
     ------
     InputError
-        When Calipers is not there, or another version of it or of Python.
+        If a worker has no Calipers, or another version of Calipers or Python.
     """
     application = _application(session)
     if application in _ABLE:
@@ -131,14 +149,14 @@ def _application(session: SparkSession) -> str:
 
 
 def _n_task_slots(session: SparkSession) -> int:
-    """How many tasks may run at a time, as far as that is known, and as many as are asked."""
+    """Return the number of tasks that may run at a time, as far as known, within a limit."""
     context = getattr(session, "_sc", None)
     return _ASKED if context is None else max(1, min(context.defaultParallelism, _MOST_ASKED))
 
 
 @contextmanager
 def check_late_workers() -> Iterator[None]:
-    """Tells of workers that came later, and were not asked."""
+    """Raise an informative error for workers that were added later and were not checked."""
     try:
         yield
     except InputError:
@@ -172,7 +190,7 @@ def _make_query(
 
 
 def _failure_reason(error: Exception) -> str:
-    """What keeps workers from running Python, in its own words."""
+    """Return the reason why workers cannot run Python, in Spark's words."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     for line in lines:
         if "PYTHON_VERSION_MISMATCH" in line:
@@ -196,7 +214,19 @@ _LOOKS = 1.0
 
 
 class SparkEngine(RemoteEngine):
-    """A data frame of Spark."""
+    """Engine of a Spark data frame.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        Rows.
+    name : str, default='the data frame'
+        Name of the rows in messages and provenance.
+    files : sequence of str
+        Files that the rows come from.
+    by : str, optional
+        Column of which all rows with one value are in one batch.
+    """
 
     kind = "spark"
 
@@ -216,29 +246,34 @@ class SparkEngine(RemoteEngine):
 
     @classmethod
     def session(cls, frames: Sequence[Any]) -> SparkSession:
-        """That of a data frame, else the active one or a new one."""
+        """Return the session of a data frame, else the active one or a new one."""
         return next((of.sparkSession for of in frames), None) or get_session()
 
     @classmethod
     def from_source(
         cls, given: Any, session: SparkSession | None = None, text: Collection[str] = ()
     ) -> SparkEngine:
-        """The engine that has a data frame, or the tables under paths.
+        """Create an engine from a data frame, or from the tables at some paths.
 
         Parameters
         ----------
-        given
-            A Spark data frame; a path of Parquet, CSV, TSV or JSON Lines, a pattern or a directory
-            (of Parquet) that the cluster sees; or a list of paths.
-        session
-            What reads paths: the active session, or a new one, where it is None.
-        text
-            Columns of CSV that are text, whatever they look like.
+        given : data frame, path, or list of path
+            Spark data frame; path of Parquet, CSV, TSV or JSON Lines, a pattern or a directory (of
+            Parquet) that the cluster can read; or a list of paths.
+        session : SparkSession, optional
+            Session that reads paths. By default the active session, or a new one.
+        text : collection of str
+            Columns of CSV that are read as text, whatever their values.
+
+        Returns
+        -------
+        SparkEngine
+            Engine of these rows.
 
         Raises
         ------
         InputError
-            When PySpark is not installed, or it cannot read what is given.
+            If PySpark is not installed, or cannot read the input.
         """
         if is_spark(given):
             return cls(given)
@@ -249,14 +284,14 @@ class SparkEngine(RemoteEngine):
 
     @classmethod
     def from_table(cls, rows: pa.Table, session: SparkSession | None = None) -> SparkEngine:
-        """As the protocol has it."""
+        """Create an engine from a local table; see :meth:`RemoteEngine.from_table`."""
         return cls((session or get_session()).createDataFrame(rows))
 
     @classmethod
     def from_lines(
         cls, path: str, read: TextTask, session: SparkSession | None = None
     ) -> SparkEngine:
-        """As the protocol has it."""
+        """Create an engine from lines of text; see :meth:`RemoteEngine.from_lines`."""
         from pyspark.errors import AnalysisException
         from pyspark.sql.functions import col
 
@@ -274,7 +309,7 @@ class SparkEngine(RemoteEngine):
     def select_columns(
         self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
     ) -> SparkEngine:
-        """As the protocol has it."""
+        """Rename and cast columns; see :meth:`RemoteEngine.select_columns`."""
         from pyspark.sql.functions import lit
 
         columns = [_column(of).cast("string").alias(name) for name, of in texts.items()]
@@ -283,21 +318,21 @@ class SparkEngine(RemoteEngine):
         return SparkEngine(self.frame.select(*columns), self.name, self.files)
 
     def concat(self, others: Sequence[SparkEngine], name: str) -> SparkEngine:
-        """As the protocol has it."""
+        """Concatenate the rows of engines; see :meth:`RemoteEngine.concat`."""
         frame = self.frame
         for other in others:
             frame = frame.unionByName(other.frame)
         return SparkEngine(frame, name, [path for of in (self, *others) for path in of.files])
 
     def group_batches(self, by: str) -> SparkEngine:
-        """As the protocol has it."""
+        """Group the rows by a column; see :meth:`Engine.group_batches`."""
         column = _column(by)
         frame = self.frame.repartition(column).sortWithinPartitions(column)
         return SparkEngine(frame, self.name, self.files, by)
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The Arrow types of the columns."""
+        """Arrow schema of the columns."""
         return self.frame.limit(0).toArrow().schema
 
     def reduce(
@@ -307,8 +342,10 @@ class SparkEngine(RemoteEngine):
         kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
-        """As the protocol has it; partitions have their places by the number that Spark gives
-        them."""
+        """Apply a function to all batches and add the results, in the order of partition ids.
+
+        See :meth:`Engine.reduce`.
+        """
         from pyspark.sql import functions as f
 
         from calipers.data import streams
@@ -340,7 +377,7 @@ class SparkEngine(RemoteEngine):
 
 
 def _sizes(found: DataFrame) -> list[int]:
-    """How many bytes came of each partition; they are there from then on."""
+    """Return the size in bytes of the result of each partition, which is then cached."""
     from pyspark.sql import functions as f
 
     sizes = found.groupBy("place").agg(f.sum(f.length("data")).alias("bytes"))
@@ -349,8 +386,10 @@ def _sizes(found: DataFrame) -> list[int]:
 
 @contextmanager
 def _watch_progress(session: SparkSession, what: str) -> Iterator[None]:
-    """Tells whoever watches how many partitions are done, where Spark says so: a server of Spark
-    Connect does not."""
+    """Report the number of completed partitions to the display of progress.
+
+    Spark Connect servers do not provide it.
+    """
     context = getattr(session, "_sc", None)
     if context is None:
         yield
@@ -379,7 +418,7 @@ def _n_tasks(stage: Any) -> int:
 
 
 def _column(name: str) -> Column:
-    """A column of this name, whatever letters it has."""
+    """Return the column of this name, which may contain any characters."""
     from pyspark.sql.functions import col
 
     return col("`" + name.replace("`", "``") + "`")
@@ -388,7 +427,7 @@ def _column(name: str) -> Column:
 def _read(
     session: SparkSession, files: Sequence[str], name: str, text: Collection[str]
 ) -> DataFrame:
-    """The tables under paths, which are of the kind that the first says it is."""
+    """Read the tables at some paths; the extension of the paths determines their kind."""
     from pyspark.errors import AnalysisException
 
     kind = table_kind(files, name, "Spark")
@@ -452,7 +491,7 @@ def _make_merger(
 
 
 def _to_pieces(place: int, part: PartitionResult) -> Iterator[pa.RecordBatch]:
-    """What travels of a partition, a piece at a time."""
+    """Yield the result of a partition in pieces."""
     import pyarrow as pa
 
     names = [field.split()[0] for field in _SCHEMA.split(", ")]
@@ -464,7 +503,7 @@ def _to_pieces(place: int, part: PartitionResult) -> Iterator[pa.RecordBatch]:
 
 
 def _join_pieces(given: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, PartitionResult]]:
-    """What came of each partition, of all its pieces, which come in their order."""
+    """Yield the result of each partition, joined from its pieces, which are in order."""
     rows = (row for batch in given for row in _read_pieces(batch))
     for place, pieces in groupby(rows, lambda row: row[0]):
         found = list(pieces)

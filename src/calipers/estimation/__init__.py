@@ -1,1 +1,1 @@
-"""How a number over each statistic varies: one file a statistic."""
+"""Point estimates of measures with their sampling distributions: one module for each statistic."""

@@ -1,7 +1,8 @@
-"""Averages over classes or labels: weighted sums of the readings of each.
+"""Averages over classes or labels: weighted sums of the point estimates of each.
 
-The weights are taken as fixed, so that a row moves the average by the weighted sum of what it moves
-the parts by, of all classes together: that is how its error knows that they share rows.
+The weights are taken as fixed. The influence of a row on the average is the weighted sum of its
+influences on the terms, over all classes together; the standard error thus accounts for the rows
+that classes share.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RowSummary:
-    """What looks at rows that are gone tell of a number: how many rows there are, by Kish's number
-    too, whether they come in clusters, and of the second look how they move it."""
+    """Summary of distributed or streamed rows, for the interval of an estimate.
+
+    It holds the number of rows, Kish's effective number, whether the rows come in clusters, and the
+    influence values of the second pass.
+    """
 
     rows: int
     size: float
@@ -41,14 +45,16 @@ class RowSummary:
 
     @property
     def skewness(self) -> float:
-        """The size of the skewness of how rows move it."""
+        """Absolute skewness of the influence values."""
         found = self.second()
         return 0.0 if found is None else abs(float(found.skewness))
 
 
 def class_weights(measure: Any, labels: Sequence[str], shares: FloatArray) -> dict[str, float]:
-    """What the classes count for that have rows and are asked for, by their shares of the rows or
-    alike; the weights add up to 1."""
+    """Return the weights of the selected classes that have rows; they add up to 1.
+
+    The weights are the class proportions for a weighted average, and equal for any other one.
+    """
     own = np.where(measure.picked(labels), shares, 0.0)
     own = own if measure.average == "weighted" else (own > 0).astype(np.float64)
     return {label: float(w / own.sum()) for label, w in zip(labels, own, strict=True) if w > 0}
@@ -61,8 +67,10 @@ def average_of_scores(
     settings: Settings,
     lacking: str = "no_occurring_class",
 ) -> PointEstimate:
-    """The reading of an average of a measure of scores, from those of its terms; ``lacking`` is why
-    there may be none."""
+    """Return the point estimate of an average of a score-based measure, from those of its terms.
+
+    ``lacking`` is the reason that is reported if there are no terms.
+    """
     definition = measure.definition
     parts: dict[str, Any] = {
         "kind": "average of scores",
@@ -90,7 +98,7 @@ def average_of_scores(
 def estimate_from_tables(
     measure: Any, tables: ClassTables, settings: Settings, rows: int
 ) -> PointEstimate:
-    """What the tables of all classes say of an average over them."""
+    """Estimate an average over classes from the score tables of all classes."""
     weights = class_weights(measure, tables.labels, tables.shares)
     terms = [
         (weight, scores.estimate_from_table(measure.plain, of, settings, rows, together=True))
@@ -101,8 +109,10 @@ def estimate_from_tables(
 
 
 def _effective_rows(terms: Sequence[tuple[float, PointEstimate]]) -> float:
-    """How many rows an average has the degrees of freedom of, were the variance of each term that
-    of a share of its smaller class (Welch 1947)."""
+    """Return the number of rows whose degrees of freedom an average has (Welch 1947).
+
+    The variance of each term is taken to be that of a proportion of the rows of its smaller class.
+    """
     rows = np.array([max(1.0, min(reading.sizes())) for _, reading in terms])
     spread = np.array([weight**2 for weight, _ in terms]) / rows
     with np.errstate(divide="ignore"):
@@ -116,8 +126,10 @@ def rescale_to_all_rows(
     space: VarianceEstimator,
     replicates: Callable[[], FloatArray],
 ) -> PointEstimate:
-    """The reading of a number of some rows as one of all of them, whose others do not move it;
-    ``replicates`` are those of all rows."""
+    """Extend a point estimate of some rows to all rows, where all others have no influence.
+
+    ``replicates`` are those of all rows.
+    """
 
     def influence() -> Influence | None:
         found = None if reading.influence is None else reading.influence()
@@ -138,8 +150,11 @@ def rescale_to_all_rows(
 
 
 def _average_limits(terms: Sequence[tuple[float, PointEstimate]], level: float) -> Interval:
-    """The limits of the terms, averaged: as if all were too low, or too high, at once. That is more
-    than they can be off together, and has a length where all are perfect."""
+    """Return the weighted average of the limits of the terms.
+
+    This treats all terms as too low, or too high, at once. They cannot deviate together by more
+    than this, and the interval has a positive length even where all terms are perfect.
+    """
     found = [policy.interval(reading, level) for _, reading in terms]
     absent = [of for of in found if of.reason]
     if absent:

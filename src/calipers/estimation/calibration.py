@@ -1,4 +1,4 @@
-"""Measures of calibration: estimates over the table of distinct probabilities."""
+"""Measures of calibration: estimates from the table of distinct probabilities."""
 
 from __future__ import annotations
 
@@ -42,8 +42,11 @@ LEAST_RATIO = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Bins of probabilities: the share of the weight in each, the effective number of rows, the
-    mean probability and the share of positives."""
+    """Bins of predicted probabilities.
+
+    For each bin: the proportion of the weight, the effective number of rows, the mean probability
+    and the proportion of positives.
+    """
 
     weight: FloatArray
     rows: FloatArray
@@ -52,17 +55,18 @@ class Bins:
 
     @property
     def gap(self) -> FloatArray:
-        """By how much the share of positives is above the mean probability."""
+        """Calibration error of each bin: the proportion of positives minus the mean probability."""
         return self.share - self.probability
 
     def root_mean_square(self, level: float) -> Interval:
-        """Of √Σwg², by the noncentral χ².
+        """Return the interval of √Σwg² by the noncentral χ² distribution.
 
-        With the variance v of the gaps, Σwĝ²/c is about χ² with ν degrees of freedom and the
-        noncentrality Σwg²/c, for c = Σw²v²/Σwv and ν = Σwv/c (Patnaik 1949). The upper limit is no
-        less than that of the median of calibrated probabilities (Cowan and others 2011), so that no
-        interval is [0, 0]; the lower one the lower of two, the variance being that of what was seen
-        (with half a row either way) or that of calibrated probabilities.
+        With the variance v of the calibration errors g, Σwĝ²/c is about χ² with ν degrees of
+        freedom and the noncentrality Σwg²/c, for c = Σw²v²/Σwv and ν = Σwv/c (Patnaik 1949). The
+        upper limit is no less than that of the median of calibrated probabilities (Cowan and others
+        2011), so that no interval is [0, 0]. The lower limit is the lower of two: with the observed
+        variance (with half a row added to either class), and with the variance of calibrated
+        probabilities.
 
         >>> half = np.full(2, 0.5)
         >>> bins = Bins(half, np.full(2, 100.0), np.array([0.3, 0.6]), np.array([0.4, 0.4]))
@@ -89,16 +93,22 @@ class Bins:
         return Interval(min(lows), high, "noncentral chi-square of the bins")
 
     def mean_size(self, level: float) -> Interval:
-        """Of Σw|g|: the limits of the root mean square times the ratio of the two that was seen,
-        for the upper limit no less than :data:`LEAST_RATIO`."""
+        """Return the interval of Σw|g|.
+
+        It has the limits of the root mean square, multiplied by the observed ratio of the two; for
+        the upper limit the ratio is no less than :data:`LEAST_RATIO`.
+        """
         made = self.root_mean_square(level)
         root = math.sqrt(self._squares)
         ratio = float(self.weight @ np.abs(self.gap)) / root if root > 0 else 1.0
         return Interval(made.low * ratio, made.high * max(ratio, LEAST_RATIO), made.method)
 
     def largest(self, level: float) -> Interval:
-        """Of max|g|: the largest of the Clopper-Pearson limits of |g| of each bin, the lower ones
-        divided among the bins. The upper ones need not be, as the worst bin is one of them."""
+        """Return the interval of max|g|, from the Clopper-Pearson limits of |g| of each bin.
+
+        Each limit is the largest of the limits of the bins. The lower ones are adjusted for the
+        number of bins; the upper ones need no adjustment, as the worst bin is one of them.
+        """
         tail = (1 - level) / 2
         low, high = self._exact(tail)
         above = np.maximum(np.abs(low - self.probability), np.abs(high - self.probability))
@@ -112,7 +122,7 @@ class Bins:
         return float(self.weight @ np.square(self.gap))
 
     def _exact(self, tail: float) -> tuple[FloatArray, FloatArray]:
-        """Clopper and Pearson's limits of the shares."""
+        """Return the Clopper-Pearson limits of the proportions of positives."""
         from scipy.special import betaincinv
 
         hits = np.clip(self.share, 0.0, 1.0) * self.rows
@@ -130,7 +140,7 @@ def _chi2_median(degrees: float) -> float:
 
 
 def _noncentrality(found: float, degrees: float, below: float) -> float:
-    """The λ with which χ² is below what was found with this probability; 0 where none is so."""
+    """Return the noncentrality λ at which P(χ² ≤ found) equals this probability, at least 0."""
     from scipy.special import chdtr, chndtr, ndtri
 
     if chdtr(degrees, found) <= below:
@@ -156,7 +166,7 @@ NAN = float("nan")
 def estimate_from_table(
     measure: MeasureLike, table: ScoreTable, settings: Settings, rows: int
 ) -> PointEstimate:
-    """What a table of probabilities says of a measure of calibration."""
+    """Estimate a measure of calibration from a table of probabilities."""
     definition = measure.definition
     kinds = {"recalibration": "recalibration", "none": "p-value"}
     return PointEstimate(
@@ -181,7 +191,7 @@ def estimate_from_table(
 def estimate_from_sums(
     measure: MeasureLike, sums: LogitSummary, settings: Settings, rows: int
 ) -> PointEstimate:
-    """What sums over logits say of a coefficient of the recalibration: of rows in batches."""
+    """Estimate a recalibration coefficient of streamed rows, from sums over their logits."""
     definition = measure.definition
     both, place = measure.parameters.get("slope") != "one", definition.coefficient
     assert place is not None
@@ -217,18 +227,21 @@ class ProbableRows:
 
     @property
     def statistic(self) -> ScoreTable:
-        """The table of distinct probabilities."""
+        """Table of distinct probabilities."""
         return self.rows.table
 
     def row_values(self, measure: MeasureLike) -> None:
-        """No measure of calibration is a mean over rows."""
+        """Return None, as no measure of calibration is a mean over rows."""
 
     def influence(
         self, measure: MeasureLike, whole: ScoreTable | LogitSummary | None = None
     ) -> Influence | None:
-        """By how much each row moves a coefficient of the recalibration; ``whole`` is the table of
-        all rows, or the sums of their logits, where these are a batch of them; of a skill only
-        there, as rows that are here are drawn anew."""
+        """Return the influence values of a recalibration coefficient, or of a skill score.
+
+        ``whole`` is the table of all rows, or the sums of their logits, if these are a batch of
+        them. A skill score has influence values only for such a batch, as rows in memory are
+        resampled.
+        """
         if measure.definition.skill_of is not None and isinstance(whole, ScoreTable):
             return _skill_influence(self.rows, measure, whole)
         if measure.definition.coefficient is None:
@@ -236,7 +249,7 @@ class ProbableRows:
         return influence_of_line(self.rows, measure, whole)
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The reading of a measure of calibration."""
+        """Return the point estimate of a measure of calibration."""
         rows = self.rows
         made = replace(
             estimate_from_table(measure, rows.table, rows.settings, len(rows.positive)),
@@ -273,7 +286,7 @@ _NORMS = {
 def _bins_interval(
     measure: MeasureLike, table: ScoreTable, level: float, counts_as: float = 1.0
 ) -> Interval:
-    """From the bins alone; ``counts_as`` is for how many rows each counts."""
+    """Return an interval from the bins alone; each row counts as ``counts_as`` rows."""
     definition = measure.definition
     levels = ProbabilityLevels.from_table(table)
     assert definition.binned is not None
@@ -285,8 +298,11 @@ def _bins_interval(
 
 
 def _cluster_bins_interval(rows: ScoredRows, measure: MeasureLike, level: float) -> Interval:
-    """The same of rows in clusters, each of which counts for as many as it does in the sum of all
-    residuals about the gaps of their bins: the design effect, with Student's t of the clusters."""
+    """Return an interval from the bins, for rows in clusters.
+
+    The effective number of rows of each bin is divided by the design effect of the sum of all
+    residuals about the calibration errors of their bins, with Student's t of the clusters.
+    """
     clusters, definition = rows.clusters, measure.definition
     assert clusters is not None
     assert definition.binned is not None
@@ -325,8 +341,11 @@ def _basic_interval(
 def basic_bootstrap(
     measure: MeasureLike, reading: PointEstimate, table: ScoreTable | None, name: str, level: float
 ) -> Interval:
-    """By replicates that are turned about the value; ``table`` has the probabilities of rows that
-    are independent, of which a test may find that they are calibrated."""
+    """Return a basic or percentile bootstrap interval.
+
+    ``table`` has the probabilities of rows that are independent; if a test does not reject their
+    calibration, the interval of a calibration error starts at 0.
+    """
     name = f"{'pivotal ' * reading.is_biased}{name}"
     made = intervals.percentile(reading.cached_replicates, level, name).clip(*reading.bounds)
     error = made.reason is None and reading.is_biased and measure.definition.perfect == 0
@@ -337,14 +356,19 @@ def basic_bootstrap(
 
 
 def _is_calibration_plausible(table: ScoreTable, level: float) -> bool:
-    """Whether a test at this level leaves it possible; it knows no clusters."""
+    """Check whether Spiegelhalter's test at this level does not reject calibration.
+
+    The test does not account for clusters.
+    """
     p = parse("Spiegelhalter-p", ("calibration",)).apply(table)
     return bool(p > 1 - level)
 
 
 def _skill_influence(rows: ScoredRows, measure: MeasureLike, whole: ScoreTable) -> Influence | None:
-    """By how much each row moves the share 1 − L/D of the loss of the prevalence that is saved: by
-    what it loses, and what it would lose under the prevalence, for which D is least."""
+    """Return the influence values of a skill score 1 − L/D over the prevalence forecast.
+
+    They combine the loss of each row with its loss under the prevalence, for which D is minimal.
+    """
     positive, negative = float(whole.total_positive), float(whole.total_negative)
     total, value = positive + negative, float(measure.apply(whole))
     if not (positive > 0 and negative > 0 and math.isfinite(value)):
@@ -376,7 +400,7 @@ _LOSSES: Mapping[str | None, Callable[[FloatArray], FloatArray]] = {
 def _estimate_coefficient(
     rows: ScoredRows, measure: MeasureLike, reading: PointEstimate
 ) -> PointEstimate:
-    """The reading of a coefficient of the recalibration."""
+    """Return the point estimate of a recalibration coefficient."""
 
     def error() -> StandardError | None:
         if rows.clusters is None:
@@ -395,11 +419,11 @@ def _estimate_coefficient(
 
 
 def _wald_error(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> StandardError:
-    """The standard error of a coefficient of the recalibration.
+    """Compute the standard error of a recalibration coefficient.
 
-    Its variance is the inverse of the Fisher information H. It is H⁻¹·Σgg′·H⁻¹ with the gradients g
-    of rows or clusters where there are weights, which need not be counts, or clusters; and of the
-    intercept with slope 1, whose model is wrong where the slope is not.
+    Its variance is the inverse of the Fisher information H. It is the sandwich H⁻¹·Σgg′·H⁻¹ with
+    the gradients g of rows or clusters if there are clusters, or weights, which need not be counts;
+    and for the intercept with slope 1, whose model is misspecified if the slope is not 1.
     """
     fit = fit_recalibration(table, measure)
     if fit.has_both and not weighted:
@@ -413,8 +437,10 @@ def _wald_error(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> S
 def influence_of_line(
     rows: ScoredRows, measure: MeasureLike, whole: ScoreTable | LogitSummary | None = None
 ) -> Influence | None:
-    """By how much each row moves a coefficient; ``whole`` is the table of all rows, or the sums of
-    their logits, where these are a batch of them."""
+    """Return the influence values of a recalibration coefficient.
+
+    ``whole`` is the table of all rows, or the sums of their logits, if these are a batch of them.
+    """
     fit: Recalibration | RecalibrationFit | None
     if isinstance(whole, LogitSummary):
         defined = whole.undefined is None and not whole.is_separated
@@ -441,7 +467,7 @@ def influence_of_line(
 
 
 def fit_recalibration(table: ScoreTable, measure: MeasureLike) -> Recalibration:
-    """The recalibration whose coefficient a measure is."""
+    """Fit the recalibration of which a measure is a coefficient."""
     both = measure.parameters.get("slope") != "one"
     x = ProbabilityLevels.from_table(table).clip(measure.parameters["delta"])
     intercept, slope = x.line if both else (x.offset, 1.0)
@@ -459,9 +485,11 @@ def fit_recalibration(table: ScoreTable, measure: MeasureLike) -> Recalibration:
 
 
 class Recalibration(NamedTuple):
-    """A recalibration, logit P(y) = a + b·logit(p): whether b was fitted too, which coefficient is
-    asked for (0 for a), logit(p) and the fitted probability at each level, and the inverse
-    information."""
+    """Logistic recalibration, logit P(y) = a + b·logit(p).
+
+    It holds whether b was fitted too (``has_both``), which coefficient is requested (0 for a),
+    logit(p) and the fitted probability at each level, and the inverse of the information matrix.
+    """
 
     has_both: bool
     coefficient_index: int
@@ -472,12 +500,12 @@ class Recalibration(NamedTuple):
     variance: FloatArray
 
     def coefficient_influence(self, logit: FloatArray) -> FloatArray | float:
-        """By how much a residual at a logit moves the coefficient."""
+        """Return the influence of a unit residual at a logit on the coefficient."""
         to = self.variance[self.coefficient_index]
         return np.asarray(to[0] + to[1] * logit) if self.has_both else float(to[0])
 
     def error(self, table: ScoreTable) -> float:
-        """Of the coefficient, from the residuals of the rows of the table: √Σ(w·residual·to)²."""
+        """Return the standard error of the coefficient from the residuals: √Σ(w·residual·to)²."""
         squares = [of[::-1] for of in (table.positive_squares, table.negative_squares)]
         if len(self.logit) < len(squares[0]):  # levels without weight are left out
             held = (table.positive + table.negative)[::-1] > 0

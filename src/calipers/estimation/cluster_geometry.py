@@ -1,4 +1,4 @@
-"""Measures of clusters by how their points lie: readings with all that a point moves."""
+"""Measures of cluster geometry: point estimates with the influence values of the points."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ClusterDispersion:
-    """How points lie about the centres of their clusters. Of a batch of all points ``centres`` and
-    ``leans`` are those of all."""
+    """Dispersion of points about the centres of their clusters.
+
+    For a batch of the points, ``centres`` and ``leans`` are those of all points.
+    """
 
     points: FloatArray
     cluster: IntArray
@@ -39,23 +41,26 @@ class ClusterDispersion:
 
     @cached_property
     def statistic(self) -> ClusterMoments:
-        """The moments of clusters."""
+        """Moments of the clusters."""
         return ClusterMoments.from_rows(self.points, self.cluster, self.clusters, self.centres)
 
     @property
     def leaning(self) -> FloatArray:
-        """Sums by cluster of directions from its centre to its points."""
+        """Sums by cluster of the unit vectors from its centre to its points."""
         assert self.centres is not None
         return cluster_sums(
             _unit_vectors(self.points - self.centres[self.cluster]), self.cluster, self.clusters
         )
 
     def row_values(self, measure: MeasureLike) -> None:
-        """No point has a value of its own."""
+        """Return None, as no point has a value of its own."""
 
     def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
-        """How much each point moves the value, by what it does to the sums of squares and to the
-        overlaps of its cluster with others."""
+        """Return the influence values of a measure.
+
+        They follow from what each point contributes to the sums of squares, and to the overlaps of
+        its cluster with others.
+        """
         moments: ClusterMoments = self.statistic if whole is None else whole
         if not np.isfinite(float(measure.apply(moments))):
             return None
@@ -67,7 +72,7 @@ class ClusterDispersion:
         return influence(moved) if np.isfinite(moved).all() else None
 
     def _mean(self, measure: MeasureLike, moments: ClusterMoments) -> float:
-        """The mean of what all points move: what they do to overlaps is none."""
+        """Return the mean of the derivatives of all points, to which overlaps contribute 0."""
         n, size = float(moments.total), moments.size
         within = float((moments.squares * size / np.maximum(size - 1, 1.0)).sum())
         apart = float(moments.within_sum_squares + moments.between)
@@ -75,7 +80,7 @@ class ClusterDispersion:
         return mean + _slope(measure, moments, "between") * (apart * n / max(n - 1, 1.0) - within)
 
     def _point_influence(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
-        """By how much the value changes with the share of each point."""
+        """Return the derivative of the value by the proportion of each point."""
         middle = (moments.size @ moments.mean) / float(moments.total)
         off, cluster = self.points - moments.mean[self.cluster], self.cluster
         squares = np.einsum("ij,ij->i", off, off)
@@ -107,8 +112,10 @@ class ClusterDispersion:
         return np.asarray(moved * n)
 
     def _overlap_derivatives(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
-        """The derivative by each overlap of two clusters, of either order: by the worst of each
-        cluster, of which there may be several."""
+        """Return the derivatives by each overlap of two clusters, in either order.
+
+        They are the derivatives by the largest overlap of each cluster, divided evenly among ties.
+        """
         worst, ends = moments.worst, []
         for sign in (1, -1):
             some = worst * (1 + sign * STEP * np.eye(self.clusters))
@@ -122,25 +129,25 @@ class ClusterDispersion:
         return np.asarray(found + found.T)
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The reading of a measure of moments."""
+        """Return the point estimate of a measure of cluster moments."""
         return estimate_geometry(measure, self.statistic, len(self.points), self.settings, self)
 
 
 def _unit_vectors(off: FloatArray) -> FloatArray:
-    """Directions; none of what is nowhere."""
+    """Return unit vectors; the zero vector stays 0."""
     far = np.sqrt(np.einsum("ij,ij->i", off, off))
     return np.asarray(off / np.where(far > 0, far, np.inf)[:, None])
 
 
 def _replace_derived(moments: ClusterMoments, **parts: FloatArray) -> ClusterMoments:
-    """The moments, with other values of what is made of them."""
+    """Return the moments with other values of their derived attributes."""
     made = replace(moments)
     made.__dict__.update(parts)
     return made
 
 
 def _slope(measure: MeasureLike, moments: ClusterMoments, name: str) -> float:
-    """The derivative by a sum of squares."""
+    """Return the derivative of a measure by a sum of squares."""
     at = getattr(moments, name)
     ends = [
         float(measure.apply(_replace_derived(moments, **{name: at * (1 + h)})))
@@ -152,7 +159,7 @@ def _slope(measure: MeasureLike, moments: ClusterMoments, name: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ClusterExtremes:
-    """The nearest points of different clusters, and the farthest of one."""
+    """Smallest distances between points of different clusters, and cluster diameters."""
 
     cluster: IntArray
     geometry: PointDistances | DistanceMatrix
@@ -160,17 +167,17 @@ class ClusterExtremes:
 
     @cached_property
     def statistic(self) -> ClusterSeparation:
-        """Of all pairs of points."""
+        """Separation of the clusters over all pairs of points."""
         return ClusterSeparation(*self.geometry.extremes(self.cluster))
 
     def row_values(self, measure: MeasureLike) -> None:
-        """No point has a value of its own."""
+        """Return None, as no point has a value of its own."""
 
     def influence(self, measure: MeasureLike, whole: Any = None) -> None:
-        """All but four points move nothing."""
+        """Return None, as all but four points have no influence."""
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The value alone."""
+        """Return the point estimate, which has no interval."""
         n, definition = len(self.cluster), measure.definition
         return PointEstimate(
             value=float(measure.apply(self.statistic)),
@@ -187,8 +194,11 @@ class ClusterExtremes:
 def influence(
     moved: FloatArray, mean: float | None = None, number: float | None = None
 ) -> Influence:
-    """Of derivatives by the share of each point; of a batch of them, given the mean and the number
-    of all."""
+    """Return the influence values from derivatives by the proportion of each point.
+
+    For a batch of the points, ``mean`` and ``number`` are the mean derivative and the number of all
+    points.
+    """
     n = len(moved) if number is None else number
     centred = moved - (moved.mean() if mean is None else mean)
     return Influence(centred / n * math.sqrt(n / max(n - 1, 1)), VarianceEstimator(), "Student t")
@@ -202,7 +212,10 @@ def estimate_geometry(
     of: Any,
     sampled_from: int | None = None,
 ) -> PointEstimate:
-    """The reading of a measure with an influence; of a sample of points, from how many it is."""
+    """Return the point estimate of a measure of cluster geometry that has an influence.
+
+    ``sampled_from`` is the number of all points, if these are a sample of them.
+    """
     value, definition = float(measure.apply(statistic)), measure.definition
     gone = of if hasattr(of, "differing") else None
 
@@ -239,8 +252,10 @@ def estimate_geometry(
 
 @dataclass(frozen=True, eq=False)
 class _PairedClusterings:
-    """The law of two clusterings of the same points, of whose difference those that are in other
-    clusters tell."""
+    """Joint distribution of two clusterings of the same points.
+
+    Their difference depends on the points that are in different clusters.
+    """
 
     cluster: IntArray
     #: How many points each of these stands for.
@@ -249,7 +264,7 @@ class _PairedClusterings:
     gone: Any = None
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """The difference."""
+        """Return the difference of two point estimates on the same points."""
         assert isinstance(second.joint_distribution, _PairedClusterings)
         moved, other = (
             lazy_difference(first.influence, second.influence),
@@ -273,8 +288,12 @@ class _PairedClusterings:
 
 
 def n_mismatched(first: IntArray, second: IntArray, held: FloatArray | None = None) -> int:
-    """How many points are in another cluster than most of those that they are with in the other
-    clustering: by whichever of both ways there are more. As many as are ``held`` are alike."""
+    """Count the points that the two clusterings assign differently.
+
+    In each direction, the points count that are not in the same cluster as most of those with which
+    they share a cluster in the other clustering; the larger of the two counts is returned. Each
+    entry stands for ``held`` identical points.
+    """
     number = int(second.max(initial=0)) + 1
     pairs, inverse = np.unique(first * number + second, return_inverse=True)
     points = np.bincount(inverse, held, len(pairs))
@@ -287,7 +306,7 @@ def n_mismatched(first: IntArray, second: IntArray, held: FloatArray | None = No
 
 
 def _skewness(of: Any, measure: MeasureLike) -> float:
-    """By what each point moves, or as it was added up."""
+    """Return the absolute skewness of the influence values, or the one that was accumulated."""
     if hasattr(of, "skewness"):
         return float(of.skewness(measure))
     found = of.influence(measure)
@@ -301,7 +320,7 @@ def _limits(
     bounds: tuple[float, float],
     level: float,
 ) -> Interval:
-    """Student's t, on Fisher's scale; of what has no upper end on that of logarithms."""
+    """Return Student's t interval on Fisher's z scale; on the log scale without an upper bound."""
     found = error()
     if isinstance(found, Interval):
         return found

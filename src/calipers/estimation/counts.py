@@ -1,4 +1,4 @@
-"""Measures of counts: readings over a confusion matrix and the rows behind it."""
+"""Measures of counts: point estimates from a confusion matrix and the rows behind it."""
 
 from __future__ import annotations
 
@@ -43,8 +43,10 @@ _FEW_CELLS = 25  # replicates of more have no standard errors of their own
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """A confusion matrix of any number of classes, and how the rows behind it are redrawn; measures
-    ``together`` in one pass."""
+    """Confusion matrix of any number of classes, with the cells that are resampled.
+
+    The measures in ``joint_measures`` are evaluated in one pass over the replicates.
+    """
 
     matrix: ConfusionMatrix
     cells: MultinomialCells
@@ -65,7 +67,7 @@ class ClassCounts:
         clusters: ClusterIndex | None = None,
         together: tuple[Any, ...] = (),
     ) -> ClassCounts:
-        """The counts of rows whose classes are given as positions in ``labels``."""
+        """Count rows whose classes are given as indices into ``labels``."""
         k = len(labels)
         cells = MultinomialCells.from_codes([truth, predicted], (k, k), weight, clusters)
         if not cells.is_dense:
@@ -82,8 +84,10 @@ class ClassCounts:
     def from_matrix(
         cls, matrix: ConfusionMatrix, settings: Settings, together: tuple[Any, ...] = ()
     ) -> ClassCounts:
-        """The same of independent rows of whom the matrix is all (for which ``cells.by_row`` must
-        not be); they weigh one each, unless they are many."""
+        """Create the counts of independent rows from their confusion matrix alone.
+
+        ``cells.by_row`` must be false for them. The rows have weight 1 each, unless they are many.
+        """
         truth, predicted, counts = matrix.occupied_cells()
         place, nobody = truth * matrix.classes + predicted, np.zeros(0, np.int64)
         shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied_cells()[2]
@@ -93,18 +97,21 @@ class ClassCounts:
 
     @property
     def statistic(self) -> ConfusionMatrix:
-        """The matrix."""
+        """Confusion matrix of the rows."""
         return self.matrix
 
     def row_values(self, measure: Any) -> FloatArray | None:
-        """Whether each row is predicted as what it is, where a measure is the share of these."""
+        """Return 1 for each row that is classified correctly, else 0, or None.
+
+        None is returned for measures that are not the proportion of these rows.
+        """
         if not measure.definition.counts_hits or measure.viewed:
             return None
         truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
         return np.asarray(truth == predicted, np.float64)
 
     def point_estimate(self, measure: Any) -> PointEstimate:
-        """The reading of a measure of counts."""
+        """Return the point estimate of a measure of counts."""
         value, definition = float(measure.apply(self.matrix)), measure.definition
         why = undefined_reasons(measure, self.matrix, self.matrix.rows)
         seen, cells = self.proportion_matrix(measure), self.cells
@@ -144,17 +151,20 @@ class ClassCounts:
 
     @cached_property
     def constant(self) -> ConfusionMatrix:
-        """The matrices of always answering one class."""
+        """Confusion matrices of the constant predictions, one for each class."""
         return self.matrix.constant()
 
     @property
     def clusters(self) -> ClusterIndex | None:
-        """What the rows come from."""
+        """Clusters of the rows, if any."""
         return self.cells.clusters
 
     def likely(self, measure: Any) -> FloatArray:
-        """The measure of matrices as likely as their rows make them. (Where a cell holds few rows
-        the bootstrap draws too few others, and from an empty one none at all.)"""
+        """Evaluate the measure on confusion matrices drawn from the posterior.
+
+        (Where a cell has few rows, the bootstrap replicates of it vary too little, and those of an
+        empty cell are all empty.)
+        """
         if measure.label is not None and self.matrix.classes > 2:
             return self._class_counts(measure.label).likely(measure.plain)
         shared = [m for m in self.joint_measures if m.label is None or self.matrix.classes == 2]
@@ -166,7 +176,7 @@ class ClassCounts:
         return _cached_values(self._probable, (measure, *shared), matrices)[measure]
 
     def _class_counts(self, label: str) -> ClassCounts:
-        """The counts of one class against the rest."""
+        """Return the counts of one class against all others."""
         matrix = self.matrix.class_matrix(label)
         held = matrix.counts.ravel(), matrix.squares.ravel()
         cells = replace(
@@ -175,17 +185,20 @@ class ClassCounts:
         return replace(self, matrix=matrix, cells=cells, joint_measures=(), _probable={})
 
     def _likely(self, measure: MeasureLike, level: float) -> Interval:
-        """Of rows that are independent and weigh alike; else as of so many of these."""
+        """Return the posterior interval of independent rows of equal weight.
+
+        Other rows are replaced by an effective number of such rows.
+        """
         return posterior_interval(self.likely(measure), measure, self.cells, level)
 
     def proportion_matrix(
         self, measure: Any, matrix: ConfusionMatrix | None = None
     ) -> ConfusionMatrix | None:
-        """The matrix of whose margin the measure is a share of rows, if it is one; of another
-        ``matrix`` in place of these rows', where that is given.
+        """Return the matrix of whose margin the measure is a proportion of rows, or None.
 
-        Of micro averages these are shares of what is, or is called, positive, where every row
-        stands once; as a negative it stands K − 1 times.
+        ``matrix`` is used in place of that of these rows, if given. Micro averages are proportions
+        of rows only if they are taken over what is positive, or predicted positive, where every row
+        counts once; as a negative it counts K − 1 times.
         """
         margin = measure.definition.proportion_of
         if margin is None or measure.average in ("macro", "weighted"):
@@ -202,8 +215,11 @@ class ClassCounts:
     def _trials(
         self, measure: Any, seen: ConfusionMatrix, value: float, level: float
     ) -> tuple[float, float]:
-        """The effective number of rows that a share is of, the design effect of clusters taken off,
-        and the degrees of freedom that it has; NaN where they are too few."""
+        """Return the effective number of trials of a proportion, and its degrees of freedom.
+
+        The number is divided by the design effect of clusters; it is NaN if there are too few of
+        them.
+        """
         size = effective_trials(measure, seen)
         if self.clusters is None:
             return size, math.inf
@@ -211,33 +227,37 @@ class ClassCounts:
         return self.clusters.trials(value, split, measure.plain, size, level)
 
     def _gradient(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
-        """The derivative by each of the cells."""
+        """Return the derivatives of the measure by the cells."""
         truth, predicted = np.unravel_index(self.cells.cell_index, self.cells.shape)
         return cell_gradient(measure, self.matrix if whole is None else whole, truth, predicted)
 
     def _among(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
-        """1 for each of the cells that the measure is a ratio of, 0 for the others."""
+        """Return 1 for each of the cells of which the measure is a ratio, 0 for the others."""
         codes = np.unravel_index(self.cells.cell_index, self.cells.shape)
         among = moving_cells(measure, self.matrix if whole is None else whole, *codes)
         return among.astype(np.float64)
 
     @cached_property
     def _row(self) -> npt.NDArray[np.uint32]:
-        """Which of the cells each row falls into."""
+        """Index of the cell of each row."""
         return self.cells.row()
 
     @cached_property
     def _cluster_counts(self) -> FloatArray | None:
-        """What each cluster holds of each of the cells, (clusters, C), where that is no more than
-        there are rows."""
+        """Cell counts of each cluster, (clusters, C), or None.
+
+        They are None without clusters, and if there are more of them than rows.
+        """
         clusters, cells = self.clusters, len(self.cells.cell_index)
         if clusters is None or clusters.size * cells > len(clusters.code):
             return None
         return clusters.matrices(self._row, (cells,))
 
     def influence(self, measure: Any, whole: ConfusionMatrix | None = None) -> Influence:
-        """How much each row moves the value, times its weight; ``whole`` is the matrix of all rows,
-        where these are a batch of them."""
+        """Return the influence values of a measure, times the weights of the rows.
+
+        ``whole`` is the matrix of all rows, if these are a batch of them.
+        """
         weight, by_cell = self.cells.weight, self._gradient(measure, whole)
         moved = by_cell[self._row]
         moved, held = moved if weight is None else moved * weight, None
@@ -247,7 +267,7 @@ class ClassCounts:
         return Influence(moved, VarianceEstimator(weight, self.clusters, held=held))
 
     def _error(self, measure: Any, value: float) -> StandardError:
-        """By the delta method."""
+        """Compute the standard error by the delta method."""
         if self.clusters is not None:
             by_cluster = self._cluster_counts
             if by_cluster is None:
@@ -258,7 +278,7 @@ class ClassCounts:
         return StandardError(self.cells.error(self._gradient(measure), value), "delta")
 
     def _apply(self, measure: Any, counts: FloatArray) -> FloatArray:
-        """The measure of each of several arrays of counts of the cells (m, C)."""
+        """Evaluate the measure on an array of cell counts (m, C)."""
         step, out = self.cells.batch_size, []
         for begin in range(0, len(counts), step):
             some = self.cells.matrix(counts[begin : begin + step], self.matrix.labels)
@@ -266,15 +286,18 @@ class ClassCounts:
         return np.concatenate(out)
 
     def _stratified_replicates(self, measure: Any) -> FloatArray | None:
-        """Replicates drawn class by class, of independent rows that weigh alike."""
+        """Return replicates drawn class by class, for independent rows of equal weight."""
         drawn = self.cells.drawn_by_class(self.settings)
         if drawn is None:
             return None
         return np.concatenate([self._apply(measure, counts) for counts in drawn])
 
     def _jackknife(self, measure: Any) -> tuple[FloatArray, FloatArray | None]:
-        """Leaving out a row of each cell in turn, for all of its rows; of clusters and of rows that
-        weigh differently, and where the cells are many, one after the other or groups of them."""
+        """Return jackknife values, leaving out a row of each cell in turn, and the counts of cells.
+
+        For clusters and rows of unequal weight, and if there are many cells, clusters, rows or
+        groups of them are left out one after the other, and there are no counts.
+        """
         cells = self.cells
         if cells.is_unweighted and len(cells.cell_index) <= MOST_GROUPS:
             rest = cells.counts - np.eye(len(cells.cell_index))
@@ -286,8 +309,10 @@ class ClassCounts:
         ), None
 
     def _studentized_replicates(self, measure: Any) -> tuple[float, FloatArray, FloatArray] | None:
-        """Of few cells, whose counts are all there is to the rows: each replicate by the delta
-        method."""
+        """Return the standard error, the replicates and their standard errors by the delta method.
+
+        Only a matrix of few cells has them, of independent rows of equal weight.
+        """
         cells = self.cells
         if len(cells.cell_index) > _FEW_CELLS or not cells.is_unweighted:
             return None
@@ -306,7 +331,7 @@ class ClassCounts:
         return se, self._apply(measure, drawn), np.sqrt(variance)
 
     def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
-        """Bootstrap replicates of each measure, all from the same draws."""
+        """Return bootstrap replicates of each measure, all from the same resamples."""
 
         def matrices() -> Iterator[ConfusionMatrix]:
             for some in self.cells.draw_replicates(self.settings):
@@ -315,8 +340,10 @@ class ClassCounts:
         return _cached_values(self._spread, (*measures, *self.joint_measures), matrices)
 
     def pair_with(self, other: ClassCounts) -> PairedCounts:
-        """These counts and those of a second system on the same rows; kept until those of another
-        are asked for."""
+        """Return these counts paired with those of a second system on the same rows.
+
+        The pair is cached until that of another system is requested.
+        """
         if not self._paired_counts or self._paired_counts[0].second is not other:
             self._paired_counts[:] = [PairedCounts(self, other)]
         return self._paired_counts[0]
@@ -327,7 +354,7 @@ def _cached_values(
     measures: Iterable[Any],
     matrices: Callable[[], Iterable[ConfusionMatrix]],
 ) -> dict[Any, FloatArray]:
-    """The values of measures of matrices that come some at a time, with those that were kept."""
+    """Return the values of measures on batches of matrices, using and extending the cache."""
     todo = [m for m in dict.fromkeys(measures) if m not in kept]
     if todo:
         parts = [[m.apply(some) for m in todo] for some in matrices()]
@@ -337,10 +364,10 @@ def _cached_values(
 
 @dataclass(frozen=True, eq=False)
 class PairedCounts:
-    """The confusion matrices of two systems on the same rows, drawn together.
+    """Confusion matrices of two systems on the same rows, resampled together.
 
-    The cells of truth × first × second are all there is to the rows, so redrawing the cells is
-    redrawing the rows.
+    The cells of truth × first × second are sufficient for the rows, so that resampling the cells is
+    resampling the rows.
     """
 
     first: ClassCounts
@@ -350,7 +377,7 @@ class PairedCounts:
 
     @cached_property
     def cells(self) -> MultinomialCells:
-        """Of truth × first × second."""
+        """Cells of truth × first × second."""
         if self.met is not None:
             return self.met
         of, k = self.first.cells, self.first.matrix.classes
@@ -358,7 +385,7 @@ class PairedCounts:
         return MultinomialCells.from_flat(flat, (k, k, k), of.weight, of.clusters)
 
     def error(self, measure: Any) -> StandardError:
-        """By the delta method."""
+        """Compute the standard error of the difference by the delta method."""
         size = max(abs(float(measure.apply(of.matrix))) for of in (self.first, self.second))
         if self.cells.clusters is not None:
             return zero_rounding(
@@ -367,7 +394,7 @@ class PairedCounts:
         return StandardError(self.cells.error(self.cell_influence(measure)[0], size), "delta")
 
     def cell_influence(self, measure: Any) -> tuple[FloatArray, FloatArray]:
-        """How much a row of each cell moves the difference, and the rows of each."""
+        """Return the influence of a row of each cell on the difference, and the cell counts."""
         truth, first, second = np.unravel_index(self.cells.cell_index, self.cells.shape)
         ours, theirs = (
             cell_gradient(measure, counts.matrix, truth, predicted)
@@ -377,7 +404,7 @@ class PairedCounts:
 
     @cached_property
     def _rows(self) -> FloatArray:
-        """The rows in each cell, those of weight 0 aside."""
+        """Row counts of the cells, without rows of weight 0."""
         if self.cells.rows is not None:
             return self.cells.rows
         of, weight = self.cells.row(), self.cells.weight
@@ -386,7 +413,7 @@ class PairedCounts:
         return np.bincount(of, minlength=len(self.cells.cell_index)).astype(np.float64)
 
     def unit_groups(self, measure: Any) -> UnitGroups:
-        """By how much rows of weight 1 in each cell move the difference, times all weight."""
+        """Return the influence of rows of weight 1 in each cell, times the total weight."""
         there, cells = self._rows > 0, self.cells
         values = self.cell_influence(measure)[0] * cells.counts.sum()
         of = (values, self._rows, cells.counts, cells.squares)
@@ -395,7 +422,7 @@ class PairedCounts:
     def difference(
         self, measure: Any, first: PointEstimate, second: PointEstimate
     ) -> PointEstimate:
-        """That of the readings of both, the first less the second."""
+        """Return the difference of two point estimates, the first minus the second."""
         of_rows = measure.definition.counts_hits is not None and not measure.viewed
         known = bool(np.isfinite(first.value - second.value))
 
@@ -427,7 +454,7 @@ class PairedCounts:
         )
 
     def replicate_differences(self, measure: Any) -> FloatArray:
-        """Bootstrap replicates of the difference; of all measures at once."""
+        """Return bootstrap replicates of the difference, computed for all measures at once."""
         return (
             self._cached_replicates[measure]
             if measure in self._cached_replicates
@@ -446,15 +473,17 @@ class PairedCounts:
 
     @property
     def _has_shared_draws(self) -> bool:
-        """Whether each system alone is drawn by the same rows (or clusters) as both together, so
-        that its replicates are already those of the pair."""
+        """Whether the pair is resampled by the same rows (or clusters) as each system alone.
+
+        The replicates of the systems are then those of the pair.
+        """
         alone = (self.first.cells, self.second.cells)
         return all(cells.needs_row_draws for cells in (self.cells, *alone)) and (
             self.cells.weight is None or not self.cells.is_dense
         )
 
     def likely(self, measure: Any) -> FloatArray:
-        """The difference in cells as likely as the rows make them."""
+        """Evaluate the difference on cells drawn from the posterior."""
         cells, names, seen = self.cells, self.first.matrix.labels, measure
         if measure.label is not None and len(names) > 2:
             seen = measure.plain
@@ -471,7 +500,7 @@ class PairedCounts:
         return np.concatenate(parts)
 
     def stratified_differences(self, measure: Any) -> FloatArray | None:
-        """The same of one measure, drawn class by class."""
+        """Return replicates of the difference drawn class by class, or None."""
         drawn = self.cells.drawn_by_class(self.first.settings)
         return None if drawn is None else self._differences(drawn, [measure])[measure]
 
@@ -487,8 +516,11 @@ class PairedCounts:
         return {measure: np.concatenate(part) for measure, part in parts.items()}
 
     def discordant(self, measure: Any) -> tuple[float, float]:
-        """How many rows only one of the two gets right: the first for accuracy, the second for the
-        error rate, and the other way round."""
+        """Count the discordant rows in favour of the first, and of the second system.
+
+        For accuracy these are the rows that only the first, and only the second system classifies
+        correctly; for the error rate the other way round.
+        """
         truth, first, second = np.unravel_index(self.cells.cell_index, self.cells.shape)
         counts = self.cells.counts
         only_first = float(counts[(first == truth) & (second != truth)].sum())
@@ -500,14 +532,17 @@ class PairedCounts:
 
 @dataclass(frozen=True, eq=False)
 class _CountsDistribution:
-    """The law of counts: the cells of two systems on the same rows are drawn together; of shares of
-    all rows those say everything on which only one of the two is right."""
+    """Joint distribution of the counts of two systems on the same rows.
+
+    Their cells are resampled together. The difference of proportions of all rows depends only on
+    the discordant cells, in which just one of the two is right.
+    """
 
     measure: Any
     counts: ClassCounts
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """The difference, from the cells of truth × first × second."""
+        """Return the difference, from the cells of truth × first × second."""
         assert isinstance(second.joint_distribution, _CountsDistribution)
         return self.counts.pair_with(second.joint_distribution.counts).difference(
             self.measure, first, second

@@ -1,5 +1,7 @@
-"""Sums of distances from points to those of clusters, and their extremes, without ever holding the
-distances of all points."""
+"""Sums and extremes of distances between points and clusters.
+
+They are computed without holding the distances of all pairs of points in memory.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ _AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class PointDistances:
-    """Distances of points by one of the metrics of the core."""
+    """Distances between points by one of the metrics of the core."""
 
     points: FloatArray
     metric: str
     clusters: int
 
     def sums(self, cluster: IntArray, of: IntArray | None = None) -> FloatArray:
-        """From each point, or each of some, to those of each cluster."""
+        """Return the sum of the distances of each point, or those in ``of``, to every cluster."""
         if self.metric == "sqeuclidean":
             at = self.points if of is None else self.points[of]
             return self._squared_distances(at, self.points, cluster, None, self.clusters)
@@ -35,7 +37,7 @@ class PointDistances:
         return np.asarray(_core.distance_sums(self.points, cluster, k, metric, None, of))
 
     def between(self, rows: IntArray, others: IntArray, weight: FloatArray) -> FloatArray:
-        """The sum of the distances of each of these points from some others, each by its weight."""
+        """Return the weighted sum of the distances of each of these points from some others."""
         code = np.zeros(len(others), np.int64)
         if self.metric == "sqeuclidean":
             return self._squared_distances(self.points[rows], self.points[others], code, weight, 1)[
@@ -51,7 +53,7 @@ class PointDistances:
         return np.asarray(made)[:, 0]
 
     def extremes(self, cluster: IntArray) -> tuple[FloatArray, FloatArray]:
-        """The smallest between any two clusters, and the largest within each."""
+        """Return the smallest distances between clusters, and the largest within each."""
         from calipers import _core
 
         metric: Any = self.metric
@@ -61,7 +63,10 @@ class PointDistances:
     def _squared_distances(
         at: FloatArray, points: FloatArray, code: IntArray, weight: FloatArray | None, codes: int
     ) -> FloatArray:
-        """Σw‖x − y‖² = W‖x − m‖² + Σw‖y − m‖², with the mean m of the y."""
+        """Compute sums of squared distances: Σw‖x − y‖² = W‖x − m‖² + Σw‖y − m‖².
+
+        m is the weighted mean of the y.
+        """
         w = np.ones(len(code)) if weight is None else weight
         total, middle = np.bincount(code, w, codes), points.mean(axis=0)
         centred = points - middle
@@ -77,13 +82,13 @@ class PointDistances:
 
 @dataclass(frozen=True, eq=False)
 class DistanceMatrix:
-    """Distances that are given, of which some rows are read at a time."""
+    """Precomputed distances, of which some rows are read at a time."""
 
     rows: Any
     clusters: int
 
     def sums(self, cluster: IntArray, of: IntArray | None = None) -> FloatArray:
-        """From each point, or each of some, to those of each cluster."""
+        """Return the sum of the distances of each point, or those in ``of``, to every cluster."""
         from calipers import _core
 
         n = len(cluster) if of is None else len(of)
@@ -96,7 +101,7 @@ class DistanceMatrix:
         return out
 
     def between(self, rows: IntArray, others: IntArray, weight: FloatArray) -> FloatArray:
-        """The sum of the distances of each of these points from some others, each by its weight."""
+        """Return the weighted sum of the distances of each of these points from some others."""
         step, out = max(1, _AT_ONCE // len(self.rows)), np.zeros(len(rows))
         for begin in range(0, len(others), step):
             some = np.asarray(self.rows[others[begin : begin + step]], np.float64)
@@ -104,7 +109,7 @@ class DistanceMatrix:
         return out
 
     def extremes(self, cluster: IntArray) -> tuple[FloatArray, FloatArray]:
-        """The smallest between any two clusters, and the largest within each."""
+        """Return the smallest distances between clusters, and the largest within each."""
         from calipers import _core
 
         n, k = len(cluster), self.clusters

@@ -1,15 +1,15 @@
-"""Averages of counts over labels or classes as shares of so many effective rows.
+"""Intervals of averages over labels or classes, as proportions of an effective number of rows.
 
-Half a right row and half a wrong one are added to each label, as Jeffreys' prior does, and what the
-average would be and how it would vary says of how many rows it is as good as a share: of those the
-limits are Wilson's, about the value itself. So labels that are all right, or all wrong, vary; and
-what the added rows move each label by, all of them in one direction, is not in the limits. Of 50
-labels of 6 to 15 rows each, limits about the average with added rows held the truth of macro-F1 82
-times of 100.
+Half a correct and half a wrong row are added to each label, as Jeffreys' prior does. The value and
+the variance of the average with these rows give the effective number of rows, that of a proportion
+with the same variance; the limits are Wilson's with this number, about the observed value. So
+labels that are all correct, or all wrong, have a variance as well; and the bias that the added rows
+cause, in the same direction for all labels, does not enter the limits. With 50 labels of 6 to 15
+rows each, limits about the average with added rows covered the true macro-F1 82 times of 100.
 
-A row that has one class and no other is an error of two classes where it is wrong, and so are those
-that are added. Were they errors of either class by itself, macro-F1 of 5 classes with 20 or 50 rows
-each would hold the truth 90 to 94 times of 100 at 0.97 and 0.99, not 94 to 96 times (±1).
+A wrong row that has exactly one class is an error of two classes, and so are the added rows. If
+they were errors of either class by itself, intervals of macro-F1 with 5 classes of 20 or 50 rows
+each would cover the truth 90 to 94 times of 100 at 0.97 and 0.99, instead of 94 to 96 times (±1).
 """
 
 from __future__ import annotations
@@ -51,9 +51,12 @@ def interval(
     level: float,
     clusters: ClusterIndex | None = None,
 ) -> Interval | None:
-    """Of an average of the counts of labels, a row (or cluster) of each of which weighs ``units``;
-    ``squares`` gives the sum over rows of the squares of what they move, for the derivatives by the
-    counts (L, 2, 2). None of measures without a lower end."""
+    """Return the interval of an average of the counts of labels.
+
+    ``units`` is the weight of a row (or cluster) of each label; ``squares`` gives the sum over rows
+    of their squared influences, from the derivatives by the counts (L, 2, 2). None is returned for
+    measures without a lower bound.
+    """
     ends, value = measure.definition.range, float(measure.apply(matrix))
     if not math.isfinite(ends[0]):
         return None
@@ -87,8 +90,11 @@ def interval(
 def _augment_counts(
     measure: Any, matrix: ConfusionMatrix, units: FloatArray
 ) -> tuple[LabelMatrices, FloatArray, FloatArray, FloatArray]:
-    """The counts with the rows that are added, the derivatives by them, how many rows each label
-    has, and what is added."""
+    """Add rows to the counts of labels as a prior does.
+
+    Returns the counts with the added rows, their derivatives, the number of rows of each label, and
+    what was added.
+    """
     rows = np.where(measure.picked(matrix.labels), label_weights(matrix) / units, 0.0)
     added = ADDED * (rows > 0)[:, None, None]
     if measure.average == "micro":
@@ -102,34 +108,37 @@ def _augment_counts(
 
 
 def count_derivatives(measure: Any, matrix: ConfusionMatrix) -> FloatArray | None:
-    """The derivatives by counts whose sum of squares over independent rows :func:`interval` takes;
-    None of measures that it does not apply to."""
+    """Return the derivatives by the counts of labels, or None if :func:`interval` does not apply.
+
+    :func:`interval` takes their sum of squares over independent rows.
+    """
     if not math.isfinite(measure.definition.range[0]):
         return None
     return _augment_counts(measure, matrix, effective_row_weights(matrix))[1]
 
 
 def effective_row_weights(matrix: ConfusionMatrix) -> FloatArray:
-    """What a row of each label weighs, by Kish's number, where rows are independent."""
+    """Return the weight of a row of each label by Kish's effective number, for independent rows."""
     return kish_weights(label_weights(matrix), label_weights(matrix.squared))
 
 
 def kish_weights(total: FloatArray, squared: FloatArray) -> FloatArray:
-    """What a row, or a cluster, of each label weighs, of the sums of weights and of squares; 1
-    where there is none."""
+    """Return the weight of a row, or a cluster, of each label: Σw²/Σw, or 1 without weight."""
     return np.divide(squared, total, out=np.ones(len(total)), where=total > 0)
 
 
 def is_class_average(measure: Any) -> bool:
-    """Whether a measure of several classes is an average over them, or a linear function of one."""
+    """Return whether a multiclass measure is, or is linear in, an average over classes."""
     return measure.average in ("macro", "weighted") or measure.definition.macro_of is not None
 
 
 def class_average_interval(
     measure: Any, matrix: ConfusionMatrix, cells: MultinomialCells, level: float
 ) -> Interval | None:
-    """Of an average over the classes that the rows of these cells have one each of, or of a linear
-    function of one."""
+    """Return the interval of an average over classes, or of a linear function of one.
+
+    The cells are those of rows that have exactly one class each.
+    """
     if measure.average is None:
         average = replace(parse(measure.definition.macro_of, ("counts",)), average="macro")
         made, to = (
@@ -152,8 +161,10 @@ def class_average_interval(
 
 
 def _added_moves(moved: FloatArray) -> float:
-    """The sum of squares of what the added rows move, each of which has one class: of any two
-    classes as many are wrong."""
+    """Return the sum of the squared influences of the added rows, each of which has one class.
+
+    The wrong ones are spread evenly over all pairs of classes.
+    """
     (rest, wrong), (missed, hit) = moved.transpose(1, 2, 0)
     right, missed, wrong = hit - rest + rest.sum(), missed - rest + rest.sum(), wrong - rest
     both = missed * (wrong.sum() - wrong) / max(len(rest) - 1, 1)
@@ -162,13 +173,17 @@ def _added_moves(moved: FloatArray) -> float:
 
 
 def label_weights(matrix: ConfusionMatrix) -> FloatArray:
-    """What rows that have each label, or are said to, weigh in all."""
+    """Return the total weight of the rows that have each label, or are predicted to have it."""
     each = matrix.one_vs_rest()
     return np.asarray(each.positive + each.fp)
 
 
 def _range_proportion(value: float, low: float, high: float) -> tuple[float, float]:
-    """A value as a share of its range, by its odds where that has no end; and how fast it rises."""
+    """Return a value as a proportion of its range, and the derivative of the proportion.
+
+    If the range has no upper bound, the proportion is x/(1 + x) of the distance x from the lower
+    bound.
+    """
     if high < math.inf:
         return (value - low) / (high - low), 1 / (high - low)
     return (value - low) / (1 + value - low), 1 / (1 + value - low) ** 2
@@ -181,8 +196,11 @@ def _value(share: float, low: float, high: float) -> float:
 
 
 def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) -> float:
-    """By how much a macro average is too high, by the jackknife: what is little for a label, as the
-    F1 of few rows is a little too low, is much beside the error of many."""
+    """Return the bias of a macro average, by the jackknife.
+
+    The small bias of each label, as of F1 with few rows, is not negligible compared with the
+    standard error of an average over many labels.
+    """
     value, total = measure.plain.apply(each), np.zeros(len(each.counts))
     for cell in np.ndindex(2, 2):
         held, squares = each.cell(*cell), each.squared.cell(*cell)
@@ -204,9 +222,11 @@ def add_interval(
     accelerated: Callable[[], float | None] = lambda: None,
     number: float | None = None,
 ) -> PointEstimate:
-    """An area of pairs of independent rows, or an average of such, with its interval by effective
-    rows; ``accelerated`` is the acceleration, where that is known without looking at rows, and
-    ``number`` Kish's effective number of rows, where these are gone."""
+    """Add the interval by effective rows to an AUC of independent rows, or an average of such.
+
+    ``accelerated`` returns the acceleration if it is known without the rows; ``number`` is Kish's
+    effective number of rows, if these are not in memory.
+    """
     area = measure.definition.area
     if area is None or area.name != "AUC" or reading.clusters is not None:
         return reading
@@ -232,9 +252,12 @@ def _effective_rows_interval(
     number: float | None,
     level: float,
 ) -> Interval | None:
-    """As a share of as many rows as have the same spread: a row of either class is added to each
-    term, which may stand anywhere among those of the other one. What they add to the variance is no
-    less than that of as many rows as there are allows, since the terms share them."""
+    """Return Wilson's interval of an average with the effective number of rows of equal variance.
+
+    A row of either class is added to each term, at a random rank among those of the other class.
+    Their contribution to the variance is no less than the number of rows allows, since the terms
+    share them.
+    """
     found, (low, high) = reading.standard_error, reading.bounds
     if not isinstance(found, StandardError) or not found.se >= 0:
         return None

@@ -1,4 +1,4 @@
-"""Measures of the mean of a value per row: losses, squares, shares of rows."""
+"""Measures of the mean of a value per row: losses, squared errors, proportions of rows."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 def skewed_t(
     mean: float, se: float, skewness: float, degrees: float, level: float, *, positive: bool
 ) -> Interval:
-    """Student's t interval of a mean, corrected for skewness (Hall 1992).
+    """Return Student's t interval of a mean, corrected for skewness (Hall 1992).
 
     With T = (mean − μ)/se and s the skewness over √n, T + aT² + a²T³/3 + s/6 is nearly normal for
     a = s/3; it rises with T, and its inverse takes Student's quantiles to those of T. However large
-    one value is, T stays above −7 or so. The lower limit of a mean of what is never negative is
+    one value is, T stays above about −7. The lower limit of a mean of non-negative values is
     found on the log scale, where a = s/3 − se/(2·mean).
 
     >>> interval = skewed_t(2.0, 0.5, 0.0, 9, 0.95, positive=False)
@@ -68,9 +68,10 @@ FEWEST_OF_TAIL = 5
 
 
 def unseen_square(squares: FloatArray, rows: int | None = None) -> float:
-    """What a row beyond the largest of squares has in the mean, if the tail of their roots goes on
-    as that of the largest √n does: x·α/(α − 2) of a Pareto tail from x on, with Hill's index α
-    (1975). Of so many ``rows``, where the largest of them are enough.
+    """Return the expected size of a square above the largest one, by extrapolating the tail.
+
+    It is x·α/(α − 2), that of a Pareto tail from the largest x on, with Hill's index α (1975) of
+    the roots of the largest √n squares. ``rows`` is n if only the largest squares are given.
 
     >>> round(unseen_square(np.square(np.linspace(0.01, 1, 100))), 3)  # next to no tail
     1.133
@@ -91,7 +92,7 @@ def unseen_square(squares: FloatArray, rows: int | None = None) -> float:
 
 @dataclass(frozen=True, eq=False)
 class RowLosses:
-    """A value for each row."""
+    """Sample of rows with a value each."""
 
     values: FloatArray
     weight: FloatArray | None
@@ -102,12 +103,14 @@ class RowLosses:
 
     @cached_property
     def statistic(self) -> Moments:
-        """Their moments."""
+        """Moments of the values."""
         return Moments.from_rows(self.values, self.weight)
 
     def batch_statistic(self, measure: MeasureLike) -> SkewMoments:
-        """What batches of them add up to for a measure: with how values are spread, where its
-        interval takes that."""
+        """Return the statistic of these rows that is merged over batches for a measure.
+
+        It includes a histogram of the values if the interval of the measure needs it.
+        """
 
         def made() -> SkewMoments:
             moments = SkewMoments.from_rows(self.values, self.weight)
@@ -123,17 +126,19 @@ class RowLosses:
         return cached(self, ("added", squares, bounded), made)
 
     def point_estimate(self, measure: MeasureLike, trials: float | None = None) -> PointEstimate:
-        """The reading of a measure of their mean."""
+        """Return the point estimate of a measure of the mean."""
         rows = self.values, self.weight, self.clusters, self.settings
         return estimate_mean_loss(measure, *rows, trials, self.ends)
 
     def row_values(self, measure: MeasureLike) -> FloatArray:
-        """The values."""
+        """Return the value of each row."""
         return self.values
 
     def influence(self, measure: MeasureLike, whole: Moments | None = None) -> Influence | None:
-        """By how much each row moves the value; ``whole`` are the moments of all rows, where these
-        are a batch of them."""
+        """Return the influence values of a measure.
+
+        ``whole`` are the moments of all rows, if these are a batch of them.
+        """
         return influence(measure, self.values, self.weight, self.clusters, whole)
 
 
@@ -145,9 +150,12 @@ def estimate_from_moments(
     ends: tuple[float, float] | None = None,
     by_cluster: Influence | None = None,
 ) -> PointEstimate:
-    """What the moments of a value per row say of a measure of its mean; with third ones also its
-    limits, where rows are gone. ``ends`` is what values can be, where that is narrower than the
-    range of the measure; ``by_cluster`` how much each cluster moves the measure."""
+    """Estimate a measure of a mean from the moments of a value per row.
+
+    With third moments the estimate also has limits, for streamed rows. ``ends`` is the range of the
+    values, if that is narrower than the range of the measure; ``by_cluster`` are the influence
+    values of the clusters.
+    """
     value, definition = float(measure.apply(moments)), measure.definition
     rate = loss_derivative(measure, value, moments)
     bounds = definition.range if ends is None else ends
@@ -178,12 +186,12 @@ def estimate_from_moments(
 
 
 def is_mean_square(measure: MeasureLike) -> bool:
-    """Whether it is of a mean of squares."""
+    """Return whether a measure is a function of a mean of squares."""
     return measure.definition.row_formula in SQUARES
 
 
 def excess_kurtosis(squares: Moments) -> float:
-    """The excess kurtosis about 0 of what is squared, in its standard errors."""
+    """Return the excess kurtosis about 0 of the roots of squares, in its standard errors."""
     mean = squares.mean
     if not (mean > 0 and np.isfinite(squares.m2)):
         return 0.0
@@ -200,12 +208,15 @@ def estimate_mean_loss(
     trials: float | None = None,
     ends: tuple[float, float] | None = None,
 ) -> PointEstimate:
-    """The reading of a measure of the mean of a value per row; ``trials`` is the effective number
-    of rows where they are right or wrong and independent, so that the mean is a share; ``ends`` is
-    what values can be, where that is narrower than the range of the measure.
+    """Return the point estimate of a measure of the mean of a value per row.
 
-    A function of the mean (the root of mean squares, a total, an exponential) varies by its slope
-    there. The units test that means do not differ, which is not the same of functions of them.
+    ``trials`` is the effective number of rows if they are independent and each is right or wrong,
+    so that the mean is a proportion; ``ends`` is the range of the values, if that is narrower than
+    the range of the measure.
+
+    The standard error of a function of the mean (a root mean square, a total, an exponential) is
+    that of the mean times the derivative. The units test the equality of means, which is not the
+    same as the equality of functions of them.
     """
     moments = Moments.from_rows(loss, weight)
     made = estimate_from_moments(measure, moments, settings, len(loss), ends)
@@ -230,7 +241,7 @@ def estimate_mean_loss(
 
 
 def is_mean(measure: MeasureLike) -> bool:
-    """Whether it is the mean itself."""
+    """Return whether a measure is the mean itself, and not a function of it."""
     return measure.definition.interval not in ("root_mean", "exponential", "total")
 
 
@@ -241,8 +252,10 @@ def influence(
     clusters: ClusterIndex | None,
     whole: Moments | None = None,
 ) -> Influence | None:
-    """By how much each row moves a measure of the mean loss, where it has a slope; ``whole`` are
-    the moments of all rows, where these are a batch of them."""
+    """Return the influence values of a measure of the mean loss, if it has a derivative.
+
+    ``whole`` are the moments of all rows, if these are a batch of them.
+    """
     if is_mean(measure):
         space = MeanVariance(weight, clusters, total_moments=whole)
         return Influence(loss, space, "normal" if space.clusters is None else "Student t")
@@ -256,8 +269,7 @@ def influence(
 
 
 def loss_derivative(measure: MeasureLike, value: float, moments: Moments) -> float:
-    """How fast a measure of a mean loss rises with the mean; NaN where it has no slope, as √ at
-    0."""
+    """Return the derivative of a measure by the mean loss; NaN if undefined, as of √ at 0."""
     match measure.definition.interval:
         case "root_mean":
             return 1 / (2 * value) if value > 0 else float("nan")
@@ -269,7 +281,7 @@ def loss_derivative(measure: MeasureLike, value: float, moments: Moments) -> flo
 
 
 class _MeanIntervals:
-    """The intervals that a measure of a mean has of its own, by moments of independent rows."""
+    """Intervals of a function of a mean, from moments of independent rows."""
 
     clusters: ClusterIndex | None = None
 
@@ -278,11 +290,11 @@ class _MeanIntervals:
         self.kind = measure.definition.interval
 
     def value_at_mean(self, means: FloatArray) -> FloatArray:
-        """The measure, were the mean another."""
+        """Evaluate the measure at other means."""
         return self.measure.apply(replace(self.moments, mean=means))  # type: ignore[arg-type]
 
     def methods(self) -> dict[str, Limits]:
-        """By name, but for those that take rows."""
+        """Return the interval methods by name, without those that need the rows."""
         made: dict[str, Limits] = {
             "delta": self.error_interval,
             "hall": self.skew_corrected_interval,
@@ -300,19 +312,19 @@ class _MeanIntervals:
 
     @property
     def value_histogram(self) -> Histogram | None:
-        """How the values are spread, where that is known without them."""
+        """Histogram of the values, if it is known without the rows."""
         independent = isinstance(self.moments, SkewMoments) and self.clusters is None
         return self.moments.spread if independent else None  # type: ignore[attr-defined]
 
     @cached_property
     def skewness(self) -> float:
-        """The skewness of rows, or of sums by cluster, over √n, by which the mean is not normal."""
+        """Skewness of the rows, or of sums by cluster, over √n, as a measure of non-normality."""
         moments = self.moments
         known = isinstance(moments, SkewMoments) and np.isfinite(moments.mean)
         return moments.skewness if known else 0.0  # type: ignore[attr-defined]
 
     def skew_corrected_interval(self, level: float) -> Interval:
-        """Student's t, corrected for skewness."""
+        """Return Student's t interval, corrected for skewness."""
         degrees = self.moments.effective_size - 1
         if self.clusters is not None:
             degrees = self.clusters.degrees
@@ -326,15 +338,17 @@ class _MeanIntervals:
         return self.transform_limits(self.annotate_clusters(made))
 
     def unseen(self, level: float) -> float:
-        """How high a mean of squares may be for half a row beyond the largest; NaN where it is not
-        known how they are spread."""
+        """Return the upper limit of a mean of squares with half a row above the largest square.
+
+        It is NaN if the distribution of the squares is unknown.
+        """
         if self.value_histogram is None:
             return float("nan")
         end = unseen_square(self.value_histogram.largest, self.value_histogram.rows)
         return bayesian_bootstrap.upper_tail(self.value_histogram, end, level)
 
     def annotate_clusters(self, made: Interval) -> Interval:
-        """Whose method says how many clusters there are."""
+        """Add the number of clusters to the method of an interval."""
         return (
             made
             if self.clusters is None
@@ -342,7 +356,7 @@ class _MeanIntervals:
         )
 
     def transform_limits(self, made: Interval) -> Interval:
-        """Limits of the mean as the measure takes them."""
+        """Transform an interval of the mean to one of the measure."""
         if made.reason is not None:
             return made
         ends = np.array([made.low, made.high])
@@ -352,21 +366,21 @@ class _MeanIntervals:
 
     @property
     def mean_error(self) -> float:
-        """The standard error of the mean."""
+        """Standard error of the mean."""
         return self.moments.standard_error
 
     @property
     def error(self) -> float:
-        """That of the measure."""
+        """Standard error of the measure."""
         return self.rate * self.mean_error
 
     @property
     def rate(self) -> float:
-        """How fast the measure rises with the mean."""
+        """Derivative of the measure by the mean."""
         return loss_derivative(self.measure, float(self.measure.apply(self.moments)), self.moments)
 
     def error_interval(self, level: float) -> Interval:
-        """From the standard error of the mean."""
+        """Return the interval from the standard error of the mean."""
         if self.clusters is None:
             return self.mean_interval(self.mean_error, level)
         if not self.clusters.degrees > 0:
@@ -377,7 +391,7 @@ class _MeanIntervals:
         return replace(made, method=name, se=self.error)
 
     def mean_interval(self, se: float, level: float) -> Interval:
-        """From a standard error of the mean, as the measure takes it."""
+        """Return the normal interval of the measure from a standard error of the mean."""
         mean = self.moments.mean
         if self.kind == "root_mean":
             return intervals.root_mean(mean, se, level)
@@ -389,7 +403,7 @@ class _MeanIntervals:
         )
 
     def student(self, level: float) -> Interval:
-        """Student's t."""
+        """Return Student's t interval."""
         if self.clusters is not None:
             return replace(
                 self.error_interval(level), method=self.clusters.annotate_method("Student t")
@@ -402,7 +416,7 @@ class _MeanIntervals:
         return replace(made, method=made.method.replace("normal", "Student t"), se=self.error)
 
     def chi_square(self, level: float) -> Interval | None:
-        """Of normal residuals."""
+        """Return the chi-square interval, adjusted for kurtosis."""
         if self.clusters is not None:
             return None
         mean = self.moments.mean
@@ -412,14 +426,13 @@ class _MeanIntervals:
 
     @property
     def fourth(self) -> float:
-        """The mean of the squares of what the mean is of."""
+        """Mean of the squares of the values."""
         moments = self.moments
         return moments.m2 / moments.weight + moments.mean**2
 
 
 class _ClusterIntervals(_MeanIntervals):
-    """The same by moments of clustered rows, of which it is known how much each cluster moves the
-    measure."""
+    """Intervals from moments of clustered rows, with the influence values of the clusters."""
 
     def __init__(
         self,
@@ -433,17 +446,17 @@ class _ClusterIntervals(_MeanIntervals):
 
     @cached_property
     def skewness(self) -> float:
-        """Of sums by cluster."""
+        """Skewness of the sums by cluster."""
         return intervals.skewness(self.by_cluster.influence_values)
 
     @property
     def mean_error(self) -> float:
-        """By clusters."""
+        """Cluster-robust standard error of the mean."""
         return self.by_cluster.error.se / self.rate
 
 
 class _LossIntervals(_MeanIntervals):
-    """The same of rows that are here."""
+    """Intervals from rows that are in memory."""
 
     def __init__(
         self,
@@ -460,14 +473,14 @@ class _LossIntervals(_MeanIntervals):
         self.clusters, self.settings = clusters, settings
 
     def replicates(self) -> FloatArray:
-        """Of the bootstrap of rows, or of their clusters."""
+        """Return bootstrap replicates, resampling rows or clusters."""
         column = self.loss[:, None]
         return self.value_at_mean(
             row_means(column, self.weight, self.settings, self.clusters)[:, 0]
         )
 
     def methods(self) -> dict[str, Limits]:
-        """By name, but for the bootstraps of all."""
+        """Return the interval methods by name, without percentiles of the replicates."""
         made = super().methods()
         if is_mean(self.measure) and np.isfinite(self.bounds).all():
             made["bayesian"] = self.bayesian
@@ -477,7 +490,7 @@ class _LossIntervals(_MeanIntervals):
 
     @cached_property
     def skewness(self) -> float:
-        """Of rows, or of sums by cluster."""
+        """Skewness of the rows, or of sums by cluster."""
         mean, loss = self.moments.mean, self.loss
         if not np.isfinite(mean):
             return 0.0
@@ -486,29 +499,29 @@ class _LossIntervals(_MeanIntervals):
         return intervals.skewness(UnitValues(loss, self.weight, self.clusters).influence_values)
 
     def unseen(self, level: float) -> float:
-        """By half a row beyond the largest."""
+        """Return the upper limit with half a row above the largest value."""
         end = unseen_square(self._used_values)
         return bayesian_bootstrap.upper_tail(self.loss, end, level, self.weight)
 
     @property
     def _used_values(self) -> FloatArray:
-        """The values of rows that weigh anything."""
+        """Values of the rows with positive weight."""
         return self.loss if self.weight is None else self.loss[self.weight > 0]
 
     @property
     def mean_error(self) -> float:
-        """By rows, or clusters."""
+        """Standard error of the mean, cluster-robust if there are clusters."""
         if self.clusters is not None:
             return self.clusters.mean_error(self.loss).se
         return super().mean_error
 
     @property
     def fourth(self) -> float:
-        """By rows."""
+        """Mean of the squared values of the rows."""
         return Moments.from_rows(np.square(self.loss), self.weight).mean
 
     def bayesian(self, level: float) -> Interval:
-        """Of values that have ends; of clusters by their means."""
+        """Return the Bayesian bootstrap interval of bounded values, or of their cluster means."""
         values, weight = self.loss, self.weight
         if self.clusters is not None:
             if self.clusters.n_clusters < 2:
@@ -518,7 +531,7 @@ class _LossIntervals(_MeanIntervals):
         return self.annotate_clusters(made)
 
     def left_out(self) -> tuple[FloatArray, None]:
-        """How much each row, or cluster, moves the value by being left out."""
+        """Return the jackknife values of rows or clusters."""
         w = np.ones(len(self.loss)) if self.weight is None else self.weight
         parts = np.column_stack([w * np.where(w > 0, self.loss, 0.0), w])
         if self.clusters is not None:
@@ -531,12 +544,12 @@ class _LossIntervals(_MeanIntervals):
             return intervals.bootstrap_bias_correction(self.value_at_mean(means)), None
 
     def bootstrap_t_interval(self, level: float) -> Interval:
-        """Bootstrap-t of the mean."""
+        """Return the bootstrap-t interval of the mean."""
         drawn, se = self._drawn_with_errors(), self.moments.standard_error
         return self.transform_limits(intervals.bootstrap_t(self.moments.mean, se, *drawn, level))
 
     def _drawn_with_errors(self) -> tuple[FloatArray, FloatArray]:
-        """Replicates of the mean, and the standard error of each."""
+        """Return replicates of the mean, and the standard error of each."""
         from calipers import _core
 
         settings, loss, weight = self.settings, self.loss, self.weight

@@ -1,5 +1,7 @@
-"""Rows that have several labels: averages over labels of measures of counts, and values of rows of
-which some have none."""
+"""Point estimates of multilabel measures.
+
+They are averages of count measures over labels, and means of row values that may be undefined.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
-    """Which labels rows have, and which a system says that they have, shape (rows, labels)."""
+    """Labels of each row, true and predicted, as Boolean matrices of shape (rows, labels)."""
 
     truth: npt.NDArray[np.bool_]
     predicted: npt.NDArray[np.bool_]
@@ -44,32 +46,35 @@ class LabelCounts:
 
     @cached_property
     def matrices(self) -> LabelMatrices:
-        """The counts of each label."""
+        """Confusion counts of each label."""
         return LabelMatrices.from_sets(self.truth, self.predicted, self.labels, self.weight)
 
     @property
     def statistic(self) -> LabelMatrices:
-        """The counts."""
+        """Confusion counts of each label."""
         return self.matrices
 
     def row_values(self, measure: MeasureLike) -> None:
-        """No average over labels is a mean over rows."""
+        """Return None, as no average over labels is a mean over rows."""
 
     @property
     def _is_slow(self) -> bool:
-        """Whether redrawing all labels takes too long."""
+        """Whether resampling all labels takes too long."""
         return self.truth.size * 3 * self.settings.n_resamples > MOST_REDRAWN
 
     def _needs_delta_method(self, measure: Any) -> bool:
-        """Whether an average of counts goes by the delta method, unless the bootstrap is asked for:
-        of scarce labels, and where redrawing all labels takes too long."""
+        """Return whether to use the delta method for an average of counts.
+
+        It is used for labels with few rows, and if resampling all labels takes too long, unless the
+        bootstrap is requested.
+        """
         return not self.settings.prefers_bootstrap and (
             self._is_slow or _is_scarce(measure, self.matrices)
         )
 
     @cached_property
     def replicates(self) -> LabelMatrices:
-        """Bootstrap replicates of the counts, rows drawn."""
+        """Bootstrap replicates of the counts, resampling rows."""
         columns = np.hstack([self.truth & self.predicted, self.truth, self.predicted])
         means = row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
         hit, y, z = np.split(means, 3, axis=1)
@@ -80,7 +85,7 @@ class LabelCounts:
         return replace(self.matrices, counts=counts, squares=counts)
 
     def _interval(self, measure: Any, level: float) -> Interval | None:
-        """As a share of effective rows."""
+        """Return the interval of an average by its effective number of rows."""
 
         def squares(by_count: FloatArray) -> float:
             moved = self._row_influence(by_count)
@@ -92,14 +97,14 @@ class LabelCounts:
 
     @cached_property
     def _row_weights(self) -> FloatArray:
-        """What a row of each label weighs, or a cluster of them, by Kish's number."""
+        """Weight of a row of each label, or of a cluster of them, by Kish's effective number."""
         if self.clusters is None:
             return effective_sample_size.effective_row_weights(self.matrices)
         sums = self.clusters.sums((self.truth | self.predicted).astype(np.float64))
         return effective_sample_size.kish_weights(sums.sum(axis=0), np.square(sums).sum(axis=0))
 
     def _row_influence(self, by_count: FloatArray) -> FloatArray:
-        """What each row moves, of derivatives by the counts of each label."""
+        """Return the influence of each row, from the derivatives by the counts of each label."""
         cell = self.truth * 2 + self.predicted
         out = np.zeros(len(cell))
         for label, of_label in enumerate(by_count.reshape(-1, 4)):
@@ -107,17 +112,21 @@ class LabelCounts:
         return out if self.weight is None else out * self.weight
 
     def influence(self, measure: MeasureLike, whole: LabelMatrices | None = None) -> Influence:
-        """By how much each row moves an average of counts over labels; ``whole`` are the counts of
-        all rows, where these are a batch of them."""
+        """Return the influence values of an average of counts over labels.
+
+        ``whole`` are the counts of all rows, if these are a batch of them.
+        """
         by_count = class_gradient(measure, self.matrices if whole is None else whole)
         return Influence(
             self._row_influence(by_count), VarianceEstimator(self.weight, self.clusters)
         )
 
     def second(self, measure: MeasureLike, whole: LabelMatrices) -> Moments | None:
-        """What each row moves an average by, with the rows that are added to each label, of which
-        the interval takes the sum of squares; ``whole`` are the counts of all rows, of which these
-        are a batch."""
+        """Return moments of the influence values with the rows that are added to each label.
+
+        The interval needs their sum of squares. ``whole`` are the counts of all rows, of which
+        these are a batch.
+        """
         by_count = (
             None
             if self.clusters is not None
@@ -133,8 +142,10 @@ class LabelCounts:
         rows: int,
         second: Callable[[], Any] | None = None,
     ) -> PointEstimate:
-        """What the counts of each label say of an average of a measure of counts; ``second`` is
-        what a second look at the rows adds up to."""
+        """Estimate an average of a count measure from the counts of each label.
+
+        ``second`` returns the merged moments of a second pass over the rows.
+        """
         definition, value = measure.definition, float(measure.apply(matrices))
         why = undefined_reasons(measure, matrices, rows)
 
@@ -162,7 +173,7 @@ class LabelCounts:
         )
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The reading of an average of counts."""
+        """Return the point estimate of an average of counts."""
         return replace(
             self.from_matrices(measure, self.matrices, self.settings, len(self.truth)),
             weight=self.weight,
@@ -175,7 +186,7 @@ class LabelCounts:
 
 
 def _is_scarce(measure: Any, matrices: LabelMatrices) -> bool:
-    """Whether a label that counts as much as any other has few rows."""
+    """Return whether a label of a macro average has few rows."""
     rows = np.where(
         measure.picked(matrices.labels), effective_sample_size.label_weights(matrices), 0.0
     )
@@ -186,8 +197,11 @@ def _is_scarce(measure: Any, matrices: LabelMatrices) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class RowValues:
-    """Values of rows, NaN where a row has none; a number is a measure of the mean of the others.
-    ``ends`` are those of :class:`RowLosses`."""
+    """Sample of rows with a value each, NaN if undefined.
+
+    The estimate is a measure of the mean of the defined values. ``ends`` is as in
+    :class:`RowLosses`.
+    """
 
     values: FloatArray
     weight: FloatArray | None
@@ -197,31 +211,31 @@ class RowValues:
 
     @cached_property
     def defined_mask(self) -> Any:
-        """Which rows have a value."""
+        """Mask of the rows with a defined value."""
         return ~np.isnan(self.values)
 
     @cached_property
     def present(self) -> RowLosses:
-        """The rows that have a value."""
+        """Sample of the rows with a defined value."""
         weight = None if self.weight is None else self.weight[self.defined_mask]
         clusters = None if self.clusters is None else self.clusters.take_rows(self.defined_mask)
         return RowLosses(self.values[self.defined_mask], weight, clusters, self.settings, self.ends)
 
     @property
     def statistic(self) -> Moments:
-        """Of the rows that have a value."""
+        """Moments of the defined values."""
         return self.present.statistic
 
     def batch_statistic(self, measure: MeasureLike) -> Moments:
-        """What batches of them add up to."""
+        """Return the statistic of these rows that is merged over batches."""
         return self.present.batch_statistic(measure)
 
     def row_values(self, measure: MeasureLike) -> FloatArray:
-        """The values."""
+        """Return the value of each row."""
         return self.values
 
     def replicates(self) -> FloatArray:
-        """Bootstrap replicates of the mean, all rows drawn."""
+        """Return bootstrap replicates of the mean, resampling all rows."""
         columns = np.column_stack(
             [np.where(self.defined_mask, self.values, 0.0), self.defined_mask]
         )
@@ -230,8 +244,10 @@ class RowValues:
             return np.asarray(means[:, 0] / means[:, 1])
 
     def moving(self, mean: float, total: float | None = None) -> Influence:
-        """By how much each of all rows moves the mean; ``total`` is what all weigh that have a
-        value, where these are a batch of them."""
+        """Return the influence of every row on the mean.
+
+        ``total`` is the weight of all rows with a defined value, if these are a batch of them.
+        """
         weight = np.ones(len(self.values)) if self.weight is None else self.weight
         total = weight[self.defined_mask].sum() if total is None else total
         with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
@@ -246,8 +262,10 @@ class RowValues:
         )
 
     def influence(self, measure: Any, whole: Moments | None = None) -> Influence | None:
-        """By how much each of all rows moves the number; ``whole`` are the moments of all that have
-        a value, where these are a batch of them."""
+        """Return the influence values of every row on a measure of the mean.
+
+        ``whole`` are the moments of all defined values, if these are a batch of the rows.
+        """
         found = self.present.influence(measure.plain, whole)
         if found is None:
             return None
@@ -256,7 +274,7 @@ class RowValues:
         return replace(found, column=out, space=self._space)
 
     def point_estimate(self, measure: Any) -> PointEstimate:
-        """The reading, from the rows that have a value."""
+        """Return the point estimate from the rows with a defined value."""
         share = measure.definition.counts_hits is not None and self.clusters is None
         trials = self.statistic.effective_size if share else None
         made = self.present.point_estimate(measure.plain, trials)
@@ -265,8 +283,11 @@ class RowValues:
         )
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """As of losses; where a row lacks one of its two values, by what each row adds to either
-        mean."""
+        """Return the difference of two estimates on the same rows.
+
+        It is that of losses if all values are defined; else it is based on the influence values of
+        every row on either mean.
+        """
         other = second.joint_distribution
         assert isinstance(other, RowValues)
         if self.defined_mask.all() and other.defined_mask.all():
@@ -284,7 +305,7 @@ class RowValues:
 
 
 def _rescale_to_defined(measure: Any, made: PointEstimate, rows: int) -> PointEstimate:
-    """The reading of the rows that have a value as one of all rows."""
+    """Extend the point estimate of the rows with a defined value to all rows."""
     undefined = dict.fromkeys(made.undefined, rows)
     if 0 < rows - made.n < rows:
         undefined[next(iter(measure.definition.undefined))] = rows - made.n
@@ -292,7 +313,7 @@ def _rescale_to_defined(measure: Any, made: PointEstimate, rows: int) -> PointEs
 
 
 def reweighted_influence(found: Influence) -> Influence:
-    """Influence by cluster, where these are worth what the rows weigh that have a value."""
+    """Weight the clusters of influence values by the weight of their rows with a defined value."""
     space = found.space
     assert space.clusters is not None
     clusters = replace(space.clusters, weight=space.held)
@@ -302,7 +323,7 @@ def reweighted_influence(found: Influence) -> Influence:
 def estimate_defined_rows(
     measure: Any, made: PointEstimate, moments: Moments, rows: int
 ) -> PointEstimate:
-    """The same of rows that are gone, so many of which the moments are of."""
+    """Extend a point estimate of the defined values to all ``rows``, for streamed rows."""
     law = _StreamedDistribution(rows, moments.effective_size, is_complete=moments.rows == rows)
     return replace(
         _rescale_to_defined(measure, replace(made, n=moments.rows), rows), joint_distribution=law
@@ -311,7 +332,7 @@ def estimate_defined_rows(
 
 @dataclass(frozen=True, eq=False)
 class _StreamedDistribution:
-    """The law of :class:`RowValues` whose rows are gone."""
+    """Joint distribution of two :class:`RowValues` whose rows are streamed."""
 
     rows: int
     #: Kish's number of those that have a value.
@@ -319,15 +340,18 @@ class _StreamedDistribution:
     is_complete: bool
 
     def _uncorrected_influence(self, reading: PointEstimate) -> Influence | None:
-        """By how much rows move a mean, without the n/(n − 1) of its own error."""
+        """Return the influence values of a mean, without the n/(n − 1) of its own variance."""
         found = None if reading.influence is None else reading.influence()
         if found is None or reading.clusters is not None or not self.size > 1:
             return found
         return float(np.sqrt(1 - 1 / self.size)) * found
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """As of losses; where a row lacks one of its two values, by what each row adds to either
-        mean."""
+        """Return the difference of two estimates on the same rows.
+
+        It is that of losses if all values are defined; else it is based on the influence values of
+        every row on either mean.
+        """
         other = second.joint_distribution
         assert isinstance(other, _StreamedDistribution)
         if self.is_complete and other.is_complete:

@@ -1,4 +1,4 @@
-"""Measures of clusters against true classes: estimates over how both partitions meet."""
+"""Measures of a clustering against true classes: estimates from their contingency table."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ Drawn = tuple[tuple[IntArray, ...], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class OccupiedCells:
-    """The cells that hold points: the position of each along each axis of this ``shape``, and how
-    many points it holds."""
+    """Non-empty cells of a contingency table: their index along each axis, and their counts."""
 
     shape: tuple[int, ...]
     codes: tuple[IntArray, ...]
@@ -57,7 +56,7 @@ class OccupiedCells:
     def from_codes(
         cls, codes: Sequence[IntArray], shape: Sequence[int], held: FloatArray | None = None
     ) -> OccupiedCells:
-        """Of points that give a position along each axis, or of as many as are ``held`` alike."""
+        """Count points from their codes along each axis; each entry stands for ``held`` points."""
         flat = np.ravel_multi_index(tuple(codes), tuple(shape))
         place, inverse = np.unique(flat, return_inverse=True)
         counts = np.bincount(inverse, held, len(place))
@@ -65,8 +64,11 @@ class OccupiedCells:
         return cls(tuple(shape), tuple(axes), counts.astype(np.float64))
 
     def likely(self, settings: Settings, draws: int | None = None) -> Iterator[Drawn]:
-        """Dirichlet(counts + the prior), times the number of points; without the prior so many
-        ``draws``, where that is given."""
+        """Draw cell counts from their posterior.
+
+        It is Dirichlet(counts + prior), times the number of points.
+        If ``draws`` is given, this number of tables is drawn, without the prior.
+        """
         random = np.random.Generator(np.random.Philox(settings.seed))
         left, cells = draws or settings.n_resamples, math.prod(self.shape)
         few = cells <= _ALL
@@ -83,7 +85,7 @@ class OccupiedCells:
             left -= some
 
     def _add_cells(self, place: IntArray, added: float) -> tuple[tuple[IntArray, ...], FloatArray]:
-        """These cells and others, that hold so much more."""
+        """Return these cells with a count added to the cells at ``place``."""
         own = np.ravel_multi_index(self.codes, self.shape)
         place, inverse = np.unique(np.append(own, place), return_inverse=True)
         more = np.append(self.point_counts, np.full(len(inverse) - len(own), added))
@@ -91,12 +93,13 @@ class OccupiedCells:
         return tuple(np.unravel_index(place, self.shape)), held
 
     def worlds(self) -> list[FloatArray]:
-        """Shares of all cells of two axes that may well be behind these contents, of which the
-        values of what is drawn are flattered more: none of too many cells.
+        """Return plausible true cell proportions of two axes, for a simulation of the bias.
 
-        The first is taken towards independence as far as chance may have taken it away from there
-        (Hausser and Strimmer 2009), so that empty cells are possible; in the second the classes of
-        a cluster are equal that its largest one is not surely above.
+        Statistics of samples from them have a larger optimistic bias. The first are shrunk towards
+        independence (Hausser and Strimmer 2009), by as much as sampling noise may explain, so that
+        empty cells are possible. In the second, classes of a cluster that are not clearly smaller
+        than its largest one are made equal. Tables of more than :data:`MOST_SMOOTH` cells have
+        none.
         """
         if math.prod(self.shape) > MOST_SMOOTH:
             return []
@@ -129,8 +132,11 @@ _OF_BIAS = 400
 
 
 class PosteriorDraws(NamedTuple):
-    """How a value varies: draws about it, and by how much it may be too high: as the jackknife has
-    it, and in each of some worlds that may be behind the data."""
+    """Draws of a value, with estimates of its bias.
+
+    The biases are the one by the jackknife, and those that were simulated with plausible true cell
+    proportions.
+    """
 
     draws: FloatArray
     jackknife: float
@@ -138,22 +144,29 @@ class PosteriorDraws(NamedTuple):
 
     @property
     def biases(self) -> FloatArray:
-        """What it may be too high by. What is known of a bias may be too little by half, but where
-        classes were made as equal as can be."""
+        """Estimates of the bias.
+
+        A known bias may be underestimated by a half, except with classes made as equal as possible.
+        """
         found = np.array([self.jackknife, *self.worlds, 0.0, 0.0][:3])
         return found * [TOO_LITTLE, TOO_LITTLE, 1.0]
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Percentiles of the draws; the lower one farther down by the bias, the upper one farther
-        up where the value is too low."""
+        """Return percentiles of the draws, corrected for bias.
+
+        The lower limit is moved down by the largest bias, the upper one up if the value is too low.
+        """
         low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
         return low - float(self.biases.max()), high - min(self.jackknife, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionRows:
-    """The true class and the cluster of each of some points, or of as many as are ``held`` alike;
-    measures ``together`` are drawn in one go."""
+    """Sample of points with a true class and a cluster each.
+
+    Each entry stands for ``point_counts`` identical points. The measures in ``joint_measures`` are
+    evaluated on the same draws.
+    """
 
     truth: IntArray
     cluster: IntArray
@@ -169,20 +182,20 @@ class PartitionRows:
 
     @cached_property
     def statistic(self) -> ContingencyTable:
-        """How both meet."""
+        """Contingency table of classes and clusters."""
         codes = self.truth, self.cluster
         return ContingencyTable.from_codes(*codes, self.classes, self.clusters, self.point_counts)
 
     @property
     def n_points(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return len(self.truth) if self.point_counts is None else int(self.point_counts.sum())
 
     def row_values(self, measure: MeasureLike) -> None:
-        """No point has a value of its own."""
+        """Return None, as no point has a value of its own."""
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The reading of a measure of both partitions."""
+        """Return the point estimate of a measure of both partitions."""
         table, definition, n = self.statistic, measure.definition, self.n_points
         return PointEstimate(
             value=float(measure.apply(table)),
@@ -207,15 +220,17 @@ class PartitionRows:
         return "few points a cell" if self.n_points < FEW_OF_CELL * cells else ""
 
     def influence(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> Influence:
-        """How much each point moves the value; ``whole`` is the table of all points, where these
-        are some of them."""
+        """Return the influence values of a measure.
+
+        ``whole`` is the table of all points, if these are some of them.
+        """
         if whole is None and self.moves is not None and (known := self.moves(measure)) is not None:
             return known
         alike = 1.0 if self.point_counts is None else np.sqrt(self.point_counts)
         return Influence(self.slopes(measure, whole) * alike, VarianceEstimator(), METHOD)
 
     def slopes(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> FloatArray:
-        """How much a point of each entry moves the value."""
+        """Return the influence of a point of each entry, by numeric derivatives."""
         table = self.statistic if whole is None else whole
         steps = STEP * np.eye(len(table.held)) * table.held
         ends = [
@@ -233,7 +248,7 @@ class PartitionRows:
         return np.asarray(slope[cell])
 
     def posterior_draws(self, measure: Any) -> PosteriorDraws:
-        """How the value varies; of all measures that are asked for at once."""
+        """Return the posterior draws of a measure, computed for all requested measures at once."""
         if measure not in self._posterior_cache:
             measures = list(dict.fromkeys((measure, *self.joint_measures)))
             self._posterior_cache.update(self._spreads(measures))
@@ -260,8 +275,10 @@ class PartitionRows:
     def _values(
         self, measures: Sequence[Any], drawn: Iterable[Drawn], axis: int = 1, chance: float = 1.0
     ) -> dict[Any, FloatArray]:
-        """Of contents of cells whose clusters stand along an axis; ``chance`` is how much of what
-        it makes of this table it makes of theirs."""
+        """Evaluate measures on cell counts whose clusters are along an axis.
+
+        Their expected mutual information is taken to be that of this table, times ``chance``.
+        """
         parts: dict[Any, list[FloatArray]] = {measure: [] for measure in measures}
         for codes, held in drawn:
             made = ContingencyTable.from_cells(held, codes[0], codes[axis], self.statistic, chance)
@@ -270,7 +287,7 @@ class PartitionRows:
         return {measure: np.concatenate(part) for measure, part in parts.items()}
 
     def _jackknife(self, measures: Sequence[Any]) -> dict[Any, float]:
-        """By how much the values are too high: (n − 1)·(mean without one point − value)."""
+        """Return the jackknife estimates of bias: (n − 1)·(mean without one point − value)."""
         table, sums = self.statistic, dict.fromkeys(measures, 0.0)
         n = float(table.total)
         for some, points in table.leave_one_out():
@@ -282,8 +299,7 @@ class PartitionRows:
     def _expected_bias(
         self, measures: Sequence[Any], cells: OccupiedCells, share: FloatArray
     ) -> dict[Any, float]:
-        """By how much values of so many points are too high in the mean where all cells have these
-        shares."""
+        """Return the mean bias of measures in samples of the data's size from these proportions."""
         codes = tuple(of.ravel() for of in np.indices(cells.shape))
         random = np.random.Generator(np.random.Philox(self.settings.seed))
         n, shares = round(float(cells.point_counts.sum())), share.ravel() / share.sum()
@@ -294,7 +310,7 @@ class PartitionRows:
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in off.items()}
 
     def difference_draws(self, other: PartitionRows, measure: Any) -> FloatArray:
-        """Draws of the difference to another clustering of the same points."""
+        """Return draws of the difference from another clustering of the same points."""
         kept, key = self._paired_draws, (other, measure)
         if key not in kept:
             kept.clear()
@@ -310,7 +326,7 @@ class PartitionRows:
     def _cell_differences(
         self, other: PartitionRows, measures: Sequence[Any], cells: OccupiedCells
     ) -> dict[Any, tuple[FloatArray, FloatArray]]:
-        """Differences in contents of cells with the prior, and without it."""
+        """Return draws of the differences, with the prior and without it."""
         found = [
             [
                 of._values(measures, cells.likely(self.settings, draws), axis)
@@ -333,22 +349,27 @@ class PartitionRows:
 
 
 def _nanmean(values: FloatArray) -> float:
-    """The mean of those that are there; NaN of none."""
+    """Return the mean of the values that are not NaN; NaN if there are none."""
     there = values[~np.isnan(values)]
     return float(there.mean()) if len(there) else math.nan
 
 
 @dataclass(frozen=True, eq=False)
 class _PartitionDistribution:
-    """The law of partitions: of two clusterings of the same points the cells of class × first ×
-    second are drawn together."""
+    """Joint distribution of two clusterings of the same points.
+
+    The cells of class × first × second are drawn together.
+    """
 
     measure: Any
     partition: PartitionRows
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """The difference, with the standard error of a normal that reaches as far as the draws do
-        where they reach farther, and as one value may be more biased than the other."""
+        """Return the difference of two point estimates, with a standard error from the draws.
+
+        It is that of a normal distribution whose limits reach as far as the draws do, and as far as
+        the difference of the biases allows.
+        """
         assert isinstance(second.joint_distribution, _PartitionDistribution)
         other, measure = second.joint_distribution.partition, self.measure
         known = bool(np.isfinite(first.value - second.value))
@@ -371,7 +392,7 @@ class _PartitionDistribution:
             return self.partition.influence(measure) - other.influence(measure)
 
         def groups() -> UnitGroups:
-            """Points that are alike move it alike."""
+            """Return the influence of groups of identical points."""
             held = self.partition.point_counts
             assert held is not None
             moved = self.partition.slopes(measure) - other.slopes(measure)

@@ -1,14 +1,14 @@
-"""Rows dealt anew: what a small part of the rows would have got, were it made up by chance.
+"""Permutation tests of a subset of the rows against all others.
 
-That a part does not differ from the rest means that its rows might be any of all rows. So as many
-rows are taken from all of them, again and again, and what was found is compared with what those
-got. The test is exact for parts of any size and measures of any kind, where errors and bootstraps
-say next to nothing of a few rows, and nothing of rows that are all alike.
+Under the null hypothesis, the rows of a subset are a random sample of all rows. Subsets of the same
+size are therefore drawn from all rows, and the observed difference is compared with the
+differences of these. The test is exact for subsets of any size and measures of any kind; standard
+errors and bootstraps are unreliable for a few rows, and undefined for rows that are all equal.
 
-A mean per row is divided by its standard error first (Janssen 1997), so that parts may vary
-differently. The variance of few rows is itself a guess: that of either part is averaged with that
-of all rows as if they were :data:`AS_ALL` more rows, without which three rows that happen to agree
-would seem certain.
+A mean per row is divided by its standard error first (Janssen 1997), so that the variance may
+differ between the subset and its complement. The variance of few rows is itself uncertain: that of
+either part is averaged with the variance of all rows as if they were :data:`AS_ALL` more rows;
+otherwise three rows with equal values by coincidence would seem certain.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ Lots = npt.NDArray[np.intp]
 
 
 def draw_subsets(rows: int, size: int, settings: Settings) -> Lots:
-    """So many of all rows by chance, in every replicate, (B, size): random orders are cut up."""
+    """Draw random subsets of all rows, one for each replicate, (B, size).
+
+    Random permutations are cut into subsets.
+    """
     generator = np.random.Generator(np.random.Philox(settings.seed))
     each = rows // size
     orders = (generator.permutation(rows) for _ in range(-(-settings.n_resamples // each)))
@@ -54,8 +57,11 @@ def draw_subsets(rows: int, size: int, settings: Settings) -> Lots:
 
 @dataclass(frozen=True, eq=False)
 class PermutationResult:
-    """What a part less the rest is (``found``), what it is of rows dealt anew (``drawn``), and by
-    what either is divided for comparison."""
+    """Difference of a subset from its complement, and its distribution under permutation.
+
+    ``observed`` is the observed difference, ``replicates`` those of random subsets; ``error`` and
+    ``errors`` are the standard errors by which they are divided for comparison.
+    """
 
     observed: float
     replicates: FloatArray
@@ -65,12 +71,15 @@ class PermutationResult:
 
     @property
     def negated(self) -> PermutationResult:
-        """The rest less the part."""
+        """Result of the opposite difference, complement minus subset."""
         return replace(self, observed=-self.observed, replicates=-self.replicates)
 
     def compare(self, level: float) -> tuple[Interval, TestResult]:
-        """Interval and test, two-sided. The interval is as wide as chance alone makes it: the ends
-        of what was drawn, turned about what was found."""
+        """Return the interval, and the two-sided test.
+
+        The interval has the width of the null distribution: its quantiles are subtracted from the
+        observed difference.
+        """
         name = f"{self.unit} dealt anew"
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.asarray(self.replicates / self.errors)
@@ -89,23 +98,26 @@ class PermutationResult:
 
 
 class PermutationPool(Protocol):
-    """All rows, in an order that does not depend on theirs, of which lots are taken."""
+    """All rows, sorted so that the result does not depend on their order, to draw subsets from."""
 
     def permute(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult | None:
-        """A part less the rest, and of lots of as many rows the same; None where values are not
-        finite."""
+        """Return the permutation result of a subset, or None if values are not finite.
+
+        It has the difference of the subset from its complement, and those of the subsets in
+        ``taken``.
+        """
 
 
 @dataclass(frozen=True)
 class SubsetRows:
-    """The rows of a part, as positions, and the value of the measure there."""
+    """Rows of a subset, as indices, and the value of the measure on them."""
 
     rows: npt.NDArray[np.intp]
     value: float
 
 
 def permutation_pool(sample: Any) -> PermutationPool | None:
-    """That of the rows of a sample; None of measures that take more than one statistic."""
+    """Return the permutation pool of a sample, or None if its measures need several statistics."""
     match sample:
         case RowLosses() | RowValues():
             return _LossPool.from_sample(sample)
@@ -130,13 +142,13 @@ def permutation_pool(sample: Any) -> PermutationPool | None:
 
 
 def _sort_order(*columns: Any) -> Lots:
-    """The rows in order of these columns."""
+    """Return the indices that sort the rows by these columns."""
     return np.lexsort([column for column in columns if column is not None][::-1])
 
 
 @dataclass(frozen=True, eq=False)
 class _StatisticPool:
-    """Rows of which the statistics of lots are formed."""
+    """Permutation pool of rows whose subsets are summarised by statistics."""
 
     sample: Any
     order: Lots
@@ -144,7 +156,10 @@ class _StatisticPool:
     _last: list[Any] = field(default_factory=list, repr=False)
 
     def permute(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult:
-        """The difference to the rest is that to all rows, in proportion."""
+        """Return the permutation result of a subset.
+
+        Its difference from the complement is proportional to that from all rows.
+        """
         if not self._last or self._last[0] is not taken:  # once for all measures of a part
             self._last[:] = [taken, list(self.form(self.sample, self.order[taken]))]
         whole = float(measure.apply(self.sample.statistic))
@@ -162,7 +177,7 @@ def _chunks(taken: Lots, numbers: int) -> Iterator[Lots]:
 
 
 def _sums(place: Lots, of: FloatArray | None, places: int) -> FloatArray:
-    """Of each row of ``place`` (b, n), what ``of`` its entries adds up to at every place."""
+    """Return sums of the weights ``of`` by the codes in each row of ``place`` (b, n)."""
     flat = place + np.arange(len(place))[:, None] * places
     weights = None if of is None else of.ravel()
     made = np.bincount(flat.ravel(), weights, len(place) * places)
@@ -236,7 +251,7 @@ def _permuted_weights(sample: SortedRows, taken: Lots) -> Iterator[Any]:
 
 @dataclass(frozen=True, eq=False)
 class _LossPool:
-    """Rows of a value each: their distance from the mean of all, and their weights."""
+    """Permutation pool of rows with a value each: deviations from the mean, and weights."""
 
     total_moments: Moments
     deviations: FloatArray
@@ -245,7 +260,10 @@ class _LossPool:
 
     @classmethod
     def from_sample(cls, sample: RowLosses | RowValues) -> _LossPool | None:
-        """Those of a sample; a row without a value weighs nothing. None of infinite values."""
+        """Create the pool of a sample, or None if values are infinite.
+
+        A row without a value has weight 0.
+        """
         has = ~np.isnan(sample.values)
         weight = has.astype(np.float64) if sample.weight is None else sample.weight * has
         if np.isinf(sample.values).any() or np.count_nonzero(weight) < 2:
@@ -257,16 +275,16 @@ class _LossPool:
 
     @cached_property
     def sums(self) -> FloatArray:
-        """Of all rows, what :meth:`_sums` gives of some."""
+        """Σw, Σw², Σwx and Σwx² over all rows, as from :meth:`_sums`."""
         return self._sums(np.arange(len(self.deviations))[None])
 
     def _sums(self, lot: Lots) -> FloatArray:
-        """Σw, Σw², Σwx and Σwx²."""
+        """Return Σw, Σw², Σwx and Σwx²."""
         w, x = self.weight[lot], self.deviations[lot]
         return np.stack([of.sum(axis=1) for of in (w, w * w, w * x, w * x * x)])
 
     def permute(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult | None:
-        """Both over their standard error."""
+        """Return the permutation result of a subset, studentized, or None for a total."""
         if measure.definition.interval == "total":  # which is not of the same size in both
             return None
         chunks = [self._sums(self.order[lot]) for lot in _chunks(taken, 4 * taken.shape[1])]
@@ -276,14 +294,14 @@ class _LossPool:
         return PermutationResult(float(own[0][0]), drawn, float(own[1][0]), errors)
 
     def _subset_difference(self, measure: Any, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The part less the rest, and the standard error of that."""
+        """Return the difference of subset and complement, and its standard error."""
         (a, of_a), (b, of_b) = (self._subset_value(measure, *of) for of in (sums, self.sums - sums))
         return a - b, np.sqrt(of_a + of_b)
 
     def _subset_value(
         self, measure: Any, w: FloatArray, squares: FloatArray, wx: FloatArray, wxx: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """The measure of some rows, and the square of its error."""
+        """Return the measure of some rows, and the square of its standard error."""
         mean, n = wx / w, w**2 / squares
         of_all = self.total_moments.m2 / self.total_moments.weight
         own = np.maximum(wxx / w - mean**2, 0.0)
@@ -298,6 +316,6 @@ class _LossPool:
         return self._value_at_mean(measure, self.total_moments.mean + mean), variance * rate**2
 
     def _value_at_mean(self, measure: Any, means: FloatArray) -> FloatArray:
-        """The measure, were the mean another; of squares rounding may leave a hair below 0."""
+        """Evaluate the measure at other means; rounding may leave a mean of squares below 0."""
         means = np.maximum(means, 0.0) if measure.definition.interval == "root_mean" else means
         return np.asarray(measure.plain.apply(replace(self.total_moments, mean=means)))  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
-"""Replicates of a table of scores without its rows: a Poisson number of each cell.
+"""Poisson bootstrap of a table of scores, without its rows.
 
-Drawing every row a Poisson(1) number of times, as the bootstrap of rows in memory does, draws the
-rows of a cell a Poisson number of times, with their number as the mean. So the table is enough, and
-what is drawn takes no more time for more rows. Of cells whose rows weigh differently, such a number
-is scaled to have the mean Σw and the variance Σw².
+If every row is drawn a Poisson(1) number of times, as in the bootstrap of rows in memory, the
+weight of a cell is a Poisson number whose mean is its number of rows. The table is therefore
+sufficient, and the time does not depend on the number of rows. For cells whose rows have unequal
+weights, the Poisson number is scaled to have the mean Σw and the variance Σw².
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NAME = "Poisson bootstrap [B]"
 
 
 def add_replicates(measure: MeasureLike, made: PointEstimate, table: ScoreTable) -> PointEstimate:
-    """A reading of a table with replicates, where it is of a kind that takes them."""
+    """Add replicates to a point estimate from a table, if its kind uses them."""
     settings = made.settings
     pointless = settings.interval in ("none", "analytic") or not np.isfinite(made.value)
     if pointless or made.kind not in DRAWN:
@@ -74,7 +74,7 @@ def _logit_interval(made: PointEstimate, size: float, level: float) -> Interval:
 def replicate_deviations(
     measure: MeasureLike, table: ScoreTable, seed: int, replicates: int
 ) -> FloatArray:
-    """By how much the value of a measure differs in each replicate."""
+    """Return the deviations of the replicates of a measure from its value."""
     few = cached(table, ("cells", MOST_CELLS), lambda: table.compress(MOST_CELLS))
     cells = replace(few, highest=None, shift=0)
     generator = np.random.Generator(np.random.Philox(seed))
@@ -101,8 +101,7 @@ def replicate_deviations(
 def _reweighted_table(
     cells: ScoreTable, weights: Sequence[FloatArray], squares: Sequence[FloatArray]
 ) -> ScoreTable:
-    """The table with other weights of the positives and the negatives, its leading axis the
-    replicates."""
+    """Return the table with other weights; its leading axis are the replicates."""
     (positive, negative), (of_positive, of_negative) = weights, squares
     return replace(
         cells,

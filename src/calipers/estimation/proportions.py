@@ -1,4 +1,4 @@
-"""Shares of trials: what is known of them exactly."""
+"""Intervals of proportions of rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_SHARES = {
 
 
 def proportion_intervals(share: float, size: float) -> dict[str, Limits]:
-    """The intervals of a share of ``size`` (effective) trials, by name."""
+    """Return the intervals of a proportion of ``size`` (effective) trials, by name."""
     return {
         name: lambda level, made=made: made(share, size, level)  # type: ignore[misc]
         for name, made in _OF_SHARES.items()
@@ -39,8 +39,10 @@ def proportion_intervals(share: float, size: float) -> dict[str, Limits]:
 def cluster_intervals(
     value: float, trials: Callable[[float], tuple[float, float]], clusters: ClusterIndex | None
 ) -> dict[str, Limits]:
-    """The intervals of a share by its effective size, which depends on the level where rows come in
-    clusters, and the degrees of freedom of these."""
+    """Return the intervals of a proportion by its effective number of trials.
+
+    With clusters, this number and its degrees of freedom depend on the level.
+    """
 
     def limits(name: str, level: float) -> Interval:
         size, degrees = trials(level)
@@ -56,7 +58,7 @@ def cluster_intervals(
 
 
 def effective_trials(measure: Any, seen: ConfusionMatrix) -> float:
-    """Of how many (effective) rows a measure is a share."""
+    """Return the effective number of rows of which a measure is a proportion."""
     return float(seen.effective_size(measure.definition.proportion_of))
 
 
@@ -66,8 +68,10 @@ def cluster_confusions(
     flat: npt.NDArray[np.integer[Any]],
     clusters: ClusterIndex,
 ) -> ConfusionMatrix:
-    """The matrix of two classes of each cluster that a share of rows is taken of; ``flat`` says in
-    which cell of truth × prediction each row is."""
+    """Return the binary confusion matrix of each cluster for a proportion of rows.
+
+    ``flat`` is the cell of truth × prediction of each row.
+    """
     truth, predicted = np.divmod(flat, len(labels))
     if measure.label is not None:
         own = labels.index(measure.label)

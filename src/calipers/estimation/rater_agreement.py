@@ -1,4 +1,4 @@
-"""How far raters agree: readings over how often items were put into each category."""
+"""Inter-rater agreement: point estimates from the ratings of items by category."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ MANY = 10_000
 
 @dataclass(frozen=True, eq=False)
 class RatingSample:
-    """Items that several raters put into categories, what they weigh, and the clusters that they
-    come in."""
+    """Items that several raters put into categories, with their weights and clusters."""
 
     statistic: Ratings
     settings: Settings
@@ -46,14 +45,17 @@ class RatingSample:
     clusters: ClusterIndex | None = None
 
     def batch_statistic(self, measure: Any) -> Ratings:
-        """What batches add up: items that were rated alike are one entry."""
+        """Return the statistic that is merged over batches.
+
+        Items with equal ratings are one entry.
+        """
         return self.statistic.merge_equal_items
 
     def row_values(self, measure: Any) -> None:
-        """No item has a value of its own."""
+        """Return None, as no item has a value of its own."""
 
     def influence(self, measure: Any, whole: Ratings | None = None) -> Influence | None:
-        """By how much each item moves the value; those that do not count do not."""
+        """Return the influence values of the items; that of items that do not count is 0."""
         r = self.statistic
         every = r if whole is None else whole
         moved = item_influence(measure, r, every)
@@ -66,14 +68,16 @@ class RatingSample:
         return Influence(column, VarianceEstimator(self.weight, self.clusters, held=held), "delta")
 
     def signs(self, other: RatingSample) -> Signs:
-        """Of how many items more of the pairs of these ratings agree than of the other, as many and
-        fewer, of those that both rated twice."""
+        """Count the items with more, equal and less pairwise agreement than in another sample.
+
+        Only items that have two or more ratings in both samples count.
+        """
         both = self.statistic.twice & other.statistic.twice
         first, second = (of.statistic.agreeing[both] for of in (self, other))
         return count_signs(first - second, self.statistic.held[both])
 
     def point_estimate(self, measure: Any) -> PointEstimate:
-        """The reading of a measure of agreement."""
+        """Return the point estimate of a measure of agreement."""
         made: dict[str, Any] = {"weight": self._counted_weight(measure), "clusters": self.clusters}
         if self.clusters is not None:
             made["methods"] = {"bayesian": lambda level: self._cluster_interval(measure, level)}
@@ -92,7 +96,7 @@ class RatingSample:
         return self.weight[counted_items(measure, self.statistic)]
 
     def _cluster_interval(self, measure: Any, level: float) -> Interval:
-        """The Bayesian bootstrap of clusters: by how much each moves the value."""
+        """Return the Bayesian bootstrap interval of the influence values of clusters."""
         found = self.influence(measure)
         assert found is not None
         assert self.clusters is not None
@@ -113,8 +117,7 @@ class RatingSample:
 
 
 def estimate_agreement(measure: Any, r: Ratings, settings: Settings, **parts: Any) -> PointEstimate:
-    """The reading of a measure of agreement, of which the statistic tells all but the clusters that
-    items come in."""
+    """Estimate a measure of agreement from the ratings, apart from the clusters of items."""
     value, bounds = float(measure.apply(r)), _measure_range(measure, r)
     counted = counted_items(measure, r)
     methods = {}
@@ -151,15 +154,18 @@ def estimate_agreement(measure: Any, r: Ratings, settings: Settings, **parts: An
 
 
 def _unlike_most(values: FloatArray) -> int:
-    """How many items move a difference unlike most of them."""
+    """Count the items whose influence on a difference is not the most frequent one."""
     return UnitDifferences.from_rows(values).differing
 
 
 def difference_from_items(
     made: PointEstimate, found: UnitDifferences, total: float
 ) -> PointEstimate:
-    """A difference of sets of raters whose items are gone, by those that either set rated: how far
-    they move it, of items that weigh a ``total`` in all."""
+    """Complete the difference of two sets of raters on streamed items.
+
+    The items are those that either set rated; ``total`` is the weight by which their influence is
+    divided.
+    """
     weight = float(found.spread.sums.sum())
     size = effective_size(weight, float(found.spread.squares.sum()))
     if made.influence is None or not size > 1:
@@ -182,8 +188,11 @@ def difference_from_items(
 
 
 def _measure_range(measure: Any, r: Ratings) -> tuple[float, float]:
-    """The range of a measure; where it has no lower end, what is low enough for data like these: of
-    Fleiss' κ what ratings that never agree make of such shares of the categories."""
+    """Return the range of a measure, with a finite lower bound for data like these.
+
+    If the measure has no lower bound, as Fleiss' κ, it is its value for ratings that never agree,
+    with the observed category proportions.
+    """
     low, high = measure.definition.range
     if np.isfinite(low):
         return low, high
@@ -194,13 +203,16 @@ def _measure_range(measure: Any, r: Ratings) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class _RaterDistribution:
-    """The law of raters: of the same items, which either set of raters may have rated twice."""
+    """Joint distribution of two sets of raters on the same items.
+
+    Either may have two or more ratings of an item.
+    """
 
     measure: Any
     sample: RatingSample
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """The difference, by how much each item moves it."""
+        """Return the difference of two point estimates, from the influence values of items."""
         assert isinstance(second.joint_distribution, _RaterDistribution)
         either = counted_items(self.measure, self.sample.statistic) | counted_items(
             second.joint_distribution.measure, second.joint_distribution.sample.statistic
@@ -237,7 +249,7 @@ class _RaterDistribution:
         either: npt.NDArray[np.bool_],
         other: RatingSample,
     ) -> PointEstimate:
-        """The same of items that are known by how many were rated alike."""
+        """Return the difference on items that are grouped by equal ratings."""
         r, influence = self.sample.statistic, lazy_difference(first.influence, second.influence)
         held, weight, squares = (of[either] for of in (r.held, r.weight, r.weight_squares))
 

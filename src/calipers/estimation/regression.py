@@ -1,5 +1,4 @@
-"""How well numbers are predicted: readings over the moments of truth and prediction, and over the
-rows by size."""
+"""Regression measures: point estimates from joint moments, and from the sorted rows."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ _SCALES = {"fit": "rest", "correlation": "fisher", "pairs": "logit"}
 def estimate_from_statistic(
     measure: MeasureLike, statistic: NumericMoments | NumericRows, settings: Settings, rows: int
 ) -> PointEstimate:
-    """What moments or rows say of a measure, but for how it varies."""
+    """Estimate a measure from moments or rows, without its sampling distribution."""
     definition = measure.definition
     return PointEstimate(
         value=float(measure.apply(statistic)),
@@ -66,8 +65,11 @@ def estimate_from_statistic(
 
 
 def estimate_from_buffer(made: PointEstimate, rows: NumericRows | NumericMoments) -> PointEstimate:
-    """A reading of independent rows that are only known by their numbers, or what these add up to,
-    with what that says of its limits and of how heavy the tail of its errors is."""
+    """Add interval methods to a point estimate of independent, streamed rows.
+
+    The rows are known only by their numbers, or by moments of these, which give limits of a median
+    and the kurtosis of the errors.
+    """
     if isinstance(rows, NumericMoments):
         squared = rows.squared if isinstance(rows, FitMoments) else None
         if squared is None or made.kind != "share of variance":
@@ -95,7 +97,7 @@ WOODRUFF = "Woodruff [W]"
 def _quantile_interval(
     rows: NumericRows, size: float, name: str, level: float, share: float = 0.5
 ) -> Interval:
-    """The errors at the limits of the share of rows below a quantile of them."""
+    """Return the errors at the limits of the proportion of rows below a quantile of them."""
     if size < 2:
         return intervals.no_interval(name, "too_few_rows")
     made = proportions.wilson(share, size, level)
@@ -107,7 +109,7 @@ def _quantile_interval(
 
 @dataclass(frozen=True, eq=False)
 class NumericSample:
-    """Rows with a true and a predicted number each."""
+    """Sample of rows with a true and a predicted number each."""
 
     truth: FloatArray
     predicted: FloatArray
@@ -117,15 +119,17 @@ class NumericSample:
 
     @property
     def statistic(self) -> Any:
-        """What measures are formulas over."""
+        """Statistic of which measures are formulas."""
         raise NotImplementedError
 
     def row_values(self, measure: MeasureLike) -> None:
-        """None of them is a mean over rows."""
+        """Return None, as none of the measures is a mean over rows."""
 
     def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
-        """By how much each row moves the value; ``whole`` is the statistic of all rows, where these
-        are a batch of them."""
+        """Return the influence values of a measure.
+
+        ``whole`` is the statistic of all rows, if these are a batch of them.
+        """
         if whole is not None:
             return self._influence(measure, whole)
         return cached(self, ("influence", measure), lambda: self._influence(measure))
@@ -134,18 +138,18 @@ class NumericSample:
         raise NotImplementedError
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
-        """Of the bootstrap of rows, or of their clusters."""
+        """Return bootstrap replicates, resampling rows or clusters."""
         raise NotImplementedError
 
     @cached_property
     def size(self) -> float:
-        """Kish's effective number of rows; of clusters, theirs."""
+        """Kish's effective number of rows, or the number of clusters."""
         if self.clusters is not None:
             return float(self.clusters.n_clusters)
         return Moments.from_rows(np.zeros(len(self.truth)), self.weight).effective_size
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The reading of a measure."""
+        """Return the point estimate of a measure."""
         made = estimate_from_statistic(measure, self.statistic, self.settings, len(self.truth))
         has = made.kind != "largest"
 
@@ -179,7 +183,10 @@ class NumericSample:
         )
 
     def _linear(self, made: PointEstimate) -> Callable[[], FloatArray | None] | None:
-        """Values of rows in which serial dependence is looked for, where there is no influence."""
+        """Return a function of row values to check for serial dependence, or None.
+
+        It is needed for measures without influence values.
+        """
         return None
 
     def _methods(self, measure: MeasureLike, made: PointEstimate) -> dict[str, Limits]:
@@ -189,8 +196,10 @@ class NumericSample:
 
 
 def _pairwise_interval(of: PointEstimate, rows: NumericSample, level: float) -> Interval:
-    """Of a share of pairs as if it were one of the rows; of a correlation r the same of
-    (1 + r)/2."""
+    """Return the interval of a proportion of pairs, with the number of rows as trials.
+
+    For a correlation r it is that of (1 + r)/2.
+    """
     if rows.clusters is not None and rows.clusters.n_clusters < 2:
         return intervals.no_interval("none", "too_few_clusters")
     r = of.kind == "correlation"
@@ -207,28 +216,28 @@ def _pairwise_interval(of: PointEstimate, rows: NumericSample, level: float) -> 
 
 @dataclass(frozen=True, eq=False)
 class MomentRows(NumericSample):
-    """Rows of which a measure reads the moments; columns for several outputs make an average.
+    """Sample for measures of joint moments; several columns are outputs that are averaged.
 
-    How much it changes where a row is left out says how it varies, on the scale on which it is
-    more nearly normal: with 20 rows these limits held the truth 93 to 95 times of 100 (R²,
-    Pearson, CCC; ±0.5) where derivatives on the same scale did 91 to 93 times, and of lognormal
-    numbers 89 to 94 where those did 78 to 85 times; with 100 rows 94 to 96, and 91 to 93.
+    The standard error is that of the jackknife, on the scale on which the estimate is more nearly
+    normal. With 20 rows these limits covered the truth 93 to 95 times of 100 (R², Pearson, CCC;
+    ±0.5), those by derivatives on the same scale 91 to 93 times; with lognormal numbers 89 to 94
+    times, against 78 to 85. With 100 rows they did 94 to 96, and 91 to 93 times.
     """
 
     @cached_property
     def statistic(self) -> NumericMoments:
-        """The moments."""
+        """Joint moments of truth and prediction."""
         return NumericMoments.from_rows(self.truth, self.predicted, self.weight)
 
     def batch_statistic(self, measure: MeasureLike) -> NumericMoments:
-        """What batches of them add up to."""
+        """Return the statistic that is merged over batches."""
         if self.truth.ndim == 2:
             return self.statistic
         columns = self.truth, self.predicted, self.weight
         return cached(self, "added", lambda: FitMoments.from_rows(*columns))
 
     def _influence(self, measure: MeasureLike, whole: NumericMoments | None = None) -> Influence:
-        """By how much the value changes where each row is left out."""
+        """Return the jackknife influence: the change of the value if each row is left out."""
         moments = self.statistic if whole is None else whole
         scale = SCALES[_SCALES[measure.definition.interval]]
         value = float(measure.apply(moments))
@@ -258,17 +267,17 @@ class MomentRows(NumericSample):
 
 @dataclass(frozen=True, eq=False)
 class SortedRows(NumericSample):
-    """Rows of which a measure reads the order of their numbers, or the best constant prediction."""
+    """Sample for measures of ranks or order statistics, and of a best constant prediction."""
 
     @cached_property
     def statistic(self) -> NumericRows:
-        """The rows."""
+        """Sorted rows."""
         return NumericRows.from_rows(self.truth, self.predicted, self.weight)
 
     def _influence(
         self, measure: MeasureLike, whole: NumericRows | None = None
     ) -> Influence | None:
-        """By the derivative; None of medians."""
+        """Return the influence values by the derivative; None for medians."""
         rows = self.statistic if whole is None else whole
         match measure.definition.interval:
             case "fit":
@@ -290,7 +299,10 @@ class SortedRows(NumericSample):
         )
 
     def _skill_influence(self, measure: MeasureLike, rows: NumericRows) -> FloatArray:
-        """The constant is the best one, so that a row moves its loss by what it loses itself."""
+        """Return the influence values of a skill score.
+
+        The constant is the best one, so that a row influences its mean loss only by its own loss.
+        """
         given = ",".join(f"{name}={value!r}" for name, value in measure.parameters.items())
         loss = parse(
             f"{measure.definition.skill_of}" + (f"({given})" if given else ""), ("regression",)
@@ -308,14 +320,17 @@ class SortedRows(NumericSample):
         return np.asarray(moved)
 
     def _rank_influence(self, rows: NumericRows) -> FloatArray:
-        """A row moves the product of ranks by its own, and by the ranks that it moves."""
+        """Return the influence values of a rank correlation.
+
+        They include the effect of a row on the ranks of other rows.
+        """
         if not rows.rows:
             return np.full(len(self.truth), np.nan)
         y, p = ((by, by.midranks(rows.weight) - 0.5) for by in (rows.by_truth, rows.by_prediction))
         own = y[0].positions(self.truth), p[0].positions(self.predicted)
 
         def product(a: int, b: int) -> tuple[float, FloatArray]:
-            """The mean product of ranks, and what each row adds to it."""
+            """Return the mean product of ranks, and the influence of each row on it."""
             (by_a, f), (by_b, g) = (y, p)[a], (y, p)[b]
             at = f[by_a.first_rows[own[a]]] * g[by_b.first_rows[own[b]]]
             moved = at + by_a.above(rows.weight, g)[own[a]] + by_b.above(rows.weight, f)[own[b]]
@@ -333,8 +348,10 @@ class SortedRows(NumericSample):
         return super()._methods(measure, made)
 
     def _linear(self, made: PointEstimate) -> Callable[[], FloatArray | None] | None:
-        """Of a median whether rows lie above it, over the density there, which the length of
-        Woodruff's interval tells (Bahadur 1966)."""
+        """Return indicators of errors above the median, over the density there.
+
+        The density is estimated from the length of Woodruff's interval (Bahadur 1966).
+        """
         if made.kind != "median":
             return None
 
@@ -352,8 +369,11 @@ class SortedRows(NumericSample):
         return values
 
     def _woodruff(self, value: float, level: float, share: float = 0.5) -> Interval:
-        """Limits of the share of rows below the median, or another quantile, as errors (Woodruff
-        1952)."""
+        """Return Woodruff's interval of the median, or another quantile, of the errors.
+
+        The limits of the proportion of rows below the quantile are converted to errors (Woodruff
+        1952).
+        """
         name, clusters, rows = WOODRUFF, self.clusters, self.statistic
         size = self.size
         if clusters is not None:

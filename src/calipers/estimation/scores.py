@@ -1,4 +1,4 @@
-"""Measures of scores: readings over a table of distinct scores and the rows behind it."""
+"""Measures of scores: point estimates from a table of distinct scores and the rows behind it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _INTERPOLATED = {"PR-AUC": "interpolated precision area", "AP-DG": "interpolated
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Rows of two classes with a score each, and how they are redrawn."""
+    """Sample of binary rows with a score each, and its bootstrap."""
 
     positive: npt.NDArray[np.bool_]
     score: npt.NDArray[np.floating[Any]]
@@ -50,21 +50,21 @@ class ScoredRows:
 
     @cached_property
     def order(self) -> ScoreOrder:
-        """The scores by size."""
+        """Sort order of the scores."""
         return ScoreOrder(self.score)
 
     @cached_property
     def table(self) -> ScoreTable:
-        """The table of distinct scores."""
+        """Table of distinct scores."""
         return ScoreTable.from_rows(self.positive, self.score, self.weight)
 
     @property
     def statistic(self) -> ScoreTable:
-        """The table."""
+        """Table of distinct scores."""
         return self.table
 
     def row_values(self, measure: MeasureLike) -> None:
-        """No measure of scores is a mean over rows."""
+        """Return None, as no measure of scores is a mean over rows."""
 
     @cached_property
     def replicates(self) -> ScoreReplicates:
@@ -73,13 +73,13 @@ class ScoredRows:
 
     @cached_property
     def drawn_by_row(self) -> ScoreReplicates:
-        """The same, drawn by row, so that the same rows are drawn for every system."""
+        """Bootstrap replicates with the same resampled rows for every system."""
         return ScoreReplicates(
             self.table, self.settings, self.rows(by_row=True), self.joint_measures
         )
 
     def rows(self, *, by_row: bool = False) -> Any:
-        """Truth, score and weight where the bootstrap cannot do with the table alone."""
+        """Return truth, score order, weight and unit if the bootstrap needs them, else None."""
         unit = np.arange(len(self.positive), dtype=np.uint32) if by_row else None
         if self.clusters is not None:
             unit = self.clusters.code
@@ -88,8 +88,10 @@ class ScoredRows:
         return self.positive, self.order, self.weight, unit
 
     def influence(self, measure: MeasureLike, whole: ScoreTable | None = None) -> Influence | None:
-        """By how much each row moves the value; ``whole`` is the table of all rows, where these are
-        a batch of them."""
+        """Return the influence values of a measure.
+
+        ``whole`` is the table of all rows, if these are a batch of them.
+        """
         place: npt.NDArray[np.integer[Any]]
         if whole is None:
             found, place = influence(measure, self.table), self.order.score_index
@@ -108,22 +110,25 @@ class ScoredRows:
         return Influence(moved, space, "DeLong" if self.clusters is None else "Obuchowski")
 
     def second(self, measure: MeasureLike, whole: ScoreTable) -> SkewMoments | None:
-        """What tells how few of all rows decide an area, of which the table of rows that weigh
-        alike tells it."""
+        """Return moments of the influence values of an area, for weighted rows.
+
+        Their skewness shows whether few of all rows determine the area; with equal weights the
+        table shows it.
+        """
         if self.weight is None or self.clusters is not None or measure.definition.area is None:
             return None
         found = self.influence(measure, whole)
         return None if found is None else SkewMoments.from_rows(found.column)
 
     def space(self, whole: ScoreTable | None, *, pairs: bool = False) -> TwoClassVariance:
-        """What influences of these rows live in."""
+        """Return the variance estimator of the influence values of these rows."""
         sizes = None if whole is None else intervals.class_sizes(whole)
         return TwoClassVariance(
             self.weight, self.clusters, positive=self.positive, is_pairwise=pairs, sizes=sizes
         )
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The reading of a measure of scores."""
+        """Return the point estimate of a measure of scores."""
         made = estimate_from_table(measure, self.table, self.settings, len(self.positive))
         of = _ScoreEstimate(self, measure, made.value)
         made = replace(
@@ -151,8 +156,11 @@ def estimate_from_table(
     *,
     together: bool = False,
 ) -> PointEstimate:
-    """What a table of scores says of a measure; ``together`` takes usual areas as the core computes
-    them, with their errors in one go over the table."""
+    """Estimate a measure from a table of scores.
+
+    ``together`` uses the values of the common areas as the core computes them, with their standard
+    errors in one pass over the table.
+    """
     definition = measure.definition
     area = definition.area if together else None
     if (
@@ -190,8 +198,11 @@ def estimate_from_table(
 
 
 def table_acceleration(measure: MeasureLike, table: ScoreTable, most: float) -> float | None:
-    """How lopsidedly rows move an area, where its table says it; of rows that weigh ``most`` at
-    most, and differently, it says so where none moves the area by enough to matter."""
+    """Return the acceleration of an area, if its table determines it.
+
+    With unequal weights, of which ``most`` is the largest, it is 0 if no row has enough influence
+    to matter, else None.
+    """
     assert measure.definition.area is not None
     if not table.has_weights:
         return table.acceleration(measure.definition.area.name)
@@ -203,8 +214,7 @@ def table_acceleration(measure: MeasureLike, table: ScoreTable, most: float) -> 
 
 
 def _few_beyond(measure: MeasureLike, table: ScoreTable) -> str:
-    """What speaks against a rate at a rate of a class of which hardly a row lies on the other side
-    of the threshold."""
+    """Return the warning for a rate at a rate of a class with few rows beyond the threshold."""
     if measure.definition.name not in _AT_RATES:
         return ""
     parameter, place = _AT_RATES[measure.definition.name]
@@ -216,7 +226,7 @@ def _few_beyond(measure: MeasureLike, table: ScoreTable) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _ScoreEstimate:
-    """One measure of some rows."""
+    """Estimate of one measure on some rows."""
 
     rows: ScoredRows
     measure: MeasureLike
@@ -227,7 +237,7 @@ class _ScoreEstimate:
         return self.rows.table
 
     def influence(self) -> Influence | None:
-        """By how much each row moves the value."""
+        """Return the influence values of the rows."""
         return self._influence
 
     @cached_property
@@ -235,7 +245,7 @@ class _ScoreEstimate:
         return self.rows.influence(self.measure)
 
     def error(self) -> StandardError | None:
-        """The standard error of the value."""
+        """Return the standard error of the value."""
         if self.rows.clusters is None:
             se = standard_error(self.measure, self._table)
             return None if se is None else StandardError(se, "delta")
@@ -243,7 +253,7 @@ class _ScoreEstimate:
         return None if found is None else replace(found.error, name="delta")
 
     def acceleration(self) -> float | None:
-        """How lopsidedly rows move an area, where the table alone says it."""
+        """Return the acceleration of an area, if the table alone determines it."""
         area = self.measure.definition.area
         if area is None or self.rows.clusters is not None:
             return None
@@ -252,7 +262,7 @@ class _ScoreEstimate:
         return table_acceleration(self.measure, self._table, most)
 
     def methods(self) -> dict[str, Limits]:
-        """What the law of an area has of its own, and that of a maximum."""
+        """Return the interval methods specific to areas and to maxima over thresholds."""
         clusters, area = self.rows.clusters, self.measure.definition.area
         if self.measure.definition.is_at_corner:
             return {
@@ -271,15 +281,17 @@ class _ScoreEstimate:
 
     @property
     def _sizes(self) -> tuple[float, float]:
-        """How many positives and negatives there are, or clusters that have such; one cluster says
-        nothing."""
+        """Numbers of positives and negatives, or of clusters with such rows.
+
+        They are 0 for a single cluster.
+        """
         clusters = self.rows.clusters
         if clusters is None:
             return intervals.class_sizes(self._table)
         return clusters.numbers_by_class(self.rows.positive) if clusters.n_clusters > 1 else (0, 0)
 
     def _minority_interval(self, level: float) -> Interval:
-        """As of a share of the class that has fewer rows, or clusters."""
+        """Return the interval of a proportion of the class that has fewer rows, or clusters."""
         part, rows, which = self._area_fraction, min(self._sizes), "of the smaller class"
         if not rows > 0:
             alone = self.rows.clusters is not None and self.rows.clusters.n_clusters < 2
@@ -325,14 +337,14 @@ class _ScoreEstimate:
         return intervals.turned_on_logit(self.value, drawn, size, level, f"pivotal {name}, logit")
 
     def stratified_replicates(self) -> FloatArray | None:
-        """Replicates drawn class by class, of independent rows that weigh alike."""
+        """Return replicates drawn class by class, for independent rows of equal weight."""
         if self.rows.clusters is not None or self._table.has_weights:
             return None
         tables = stratified_replicates(self._table, self.rows.settings)
         return np.concatenate([self.measure.apply(table) for table in tables])
 
     def jackknife(self) -> tuple[FloatArray, FloatArray | None]:
-        """By the influence of rows, else by leaving out groups of them."""
+        """Return jackknife values, by the influence of rows or by leaving out groups of them."""
         if self.rows.clusters is None:
             plain = not self._table.has_weights
             found = influence(self.measure, self._table) if plain else None
@@ -345,7 +357,10 @@ class _ScoreEstimate:
         return jackknife(self.measure, self._table, self.rows.replicates.ranked_rows), None
 
     def studentized_replicates(self) -> tuple[float, FloatArray, FloatArray] | None:
-        """Where the influence of rows has a formula, and the table is all there is to the rows."""
+        """Return the standard error, the replicates and their standard errors.
+
+        They exist if the influence of rows has a formula, and the table is sufficient for the rows.
+        """
         if self.rows.rows() is not None:
             return None
         own = influence(self.measure, self._table)
@@ -362,7 +377,7 @@ class _ScoreEstimate:
 
 
 def _reverse_table(table: ScoreTable) -> ScoreTable:
-    """All negatives above all positives."""
+    """Return the table with all negatives ranked above all positives."""
     one, two = np.array([0.0, 1.0]), np.array([1.0, 0.0])
     return replace(
         table,
@@ -375,7 +390,7 @@ def _reverse_table(table: ScoreTable) -> ScoreTable:
 
 
 def _proportion_interval(value: float, rows: float, which: str, level: float) -> Interval:
-    """As of a share of so many rows."""
+    """Return the Wilson interval of a proportion of this number of rows."""
     if not rows > 0:
         return intervals.no_interval("none", "too_few_clusters")
     made = proportions.wilson(value, rows, level)
@@ -383,19 +398,24 @@ def _proportion_interval(value: float, rows: float, which: str, level: float) ->
 
 
 def _positives_interval(value: float, positives: float, level: float) -> Interval:
-    """As of the positives, whose precisions an area is the mean of."""
+    """Return the interval of a proportion of the positives.
+
+    The area is a mean of their precisions.
+    """
     return _proportion_interval(value, positives, "of positives", level)
 
 
 def _transform_interval(area: Any, found: Interval) -> Interval:
-    """The interval of an area as that of what is made of it."""
+    """Transform the interval of an area to that of a linear function of it."""
     low, high = (area.scale * end + area.shift for end in (found.low, found.high))
     return replace(found, low=low, high=high, se=area.scale * found.se)
 
 
 def _area_intervals(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str, Limits]:
-    """The intervals of an area of independent rows, from the table alone; of what is made of an
-    AUC, A = (value − shift)/scale, as it is made of it."""
+    """Return the intervals of an area of independent rows, from the table alone.
+
+    Those of a linear function of an AUC, A = (value − shift)/scale, are transformed back.
+    """
     area = measure.definition.area
     if area is None:
         return {}

@@ -1,12 +1,13 @@
-"""Silhouettes: of each point, of each cluster and of all, with all that a point moves.
+"""Silhouettes of points, of clusters and of all points, with the influence values of points.
 
-A point moves a mean of silhouettes by its own, and by all others whose distances it is part of. To
-leave out the latter makes errors too small: of three clusters of 100 or 400 points such intervals
-held the truth 70 to 80 times of 100, with both parts 93 to 96 times (±1.2).
+A point influences a mean of silhouettes through its own silhouette, and through the silhouettes of
+all points whose mean distances include it. Without the latter part, standard errors are too small:
+with three clusters of 100 or 400 points such intervals covered the truth 70 to 80 times of 100,
+with both parts 93 to 96 times (±1.2).
 
-Of a sample of m of n points each silhouette is exact, by the distances to all points. The mean then
-has the values of m points, and the distances of n: a point that is not sampled moves it through the
-distances of those that are.
+In a sample of m of n points each silhouette is exact, by the distances to all points. The mean then
+has the values of m points, and the distances of n: a point that is not sampled influences it
+through the distances of those that are.
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ FEW_CLUSTERS = 50
 
 
 class NeighbourDistances(NamedTuple):
-    """Of each point its mean distance to the others of its cluster, NaN where it is alone; to those
-    of the nearest other cluster, and which one that is."""
+    """Mean distances of each point to its own cluster, and to the nearest other one.
+
+    ``own_cluster`` is the mean distance to the other points of its cluster, NaN if it is alone;
+    ``other_cluster`` that to the nearest other cluster, whose index is ``which``.
+    """
 
     own_cluster: FloatArray
     other_cluster: FloatArray
@@ -44,7 +48,7 @@ class NeighbourDistances(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Silhouettes:
-    """The silhouettes of points, or of those that are ``sampled``, by distances to all points."""
+    """Silhouettes of all points, or of those that are ``sample_indices``, by distances to all points."""
 
     cluster: IntArray
     sizes: FloatArray
@@ -54,12 +58,12 @@ class Silhouettes:
 
     @cached_property
     def point_indices(self) -> IntArray:
-        """The points whose silhouettes are taken."""
+        """Points whose silhouettes are computed, as indices."""
         return np.arange(len(self.cluster)) if self.sample_indices is None else self.sample_indices
 
     @cached_property
     def nearest(self) -> NeighbourDistances:
-        """Mean distances."""
+        """Mean distances to the own and to the nearest other cluster."""
         sums, at = (
             self.geometry.sums(self.cluster, self.sample_indices),
             np.arange(len(self.point_indices)),
@@ -74,10 +78,12 @@ class Silhouettes:
         return NeighbourDistances(own, mean[at, which], which)
 
     def moving(self, place: int | None) -> FloatArray:
-        """How much each point moves the mean silhouette, of all points or of a cluster, as one to
-        which others have their distances, but for one over their number. Leaving it out changes a
-        mean of distances to as many points by the difference over one less. No point is among those
-        that it has its own distances to."""
+        """Return the influence of each point on the mean silhouette through others' distances.
+
+        The mean is that of all points, or of a cluster; the values are multiplied by their number.
+        Leaving a point out changes a mean of distances by its deviation over the number of points
+        minus one. A point is not among those to which its own distances are taken.
+        """
         if place is not None:
             return self._through(place)
         if len(self.sizes) > FEW_CLUSTERS:
@@ -110,15 +116,17 @@ class Silhouettes:
 
     @cached_property
     def _members(self) -> list[IntArray]:
-        """The points of each cluster."""
+        """Points of each cluster, as indices."""
         order = np.argsort(self.cluster, kind="stable")
         return np.split(order, np.cumsum(self.sizes[:-1]).astype(int))
 
 
 @dataclass(frozen=True, eq=False)
 class SimplifiedSilhouettes:
-    """The silhouettes of points, by distances to the centres of clusters. Of a batch of all points
-    ``sizes``, ``middles`` and ``pulled`` are those of all."""
+    """Silhouettes of points by the distances to the centres of clusters.
+
+    For a batch of the points, ``sizes``, ``middles`` and ``pulled`` are those of all points.
+    """
 
     cluster: IntArray
     sizes: FloatArray
@@ -131,12 +139,12 @@ class SimplifiedSilhouettes:
 
     @cached_property
     def point_indices(self) -> IntArray:
-        """All points."""
+        """All points, as indices."""
         return np.arange(len(self.cluster))
 
     @cached_property
     def centres(self) -> FloatArray:
-        """The means of clusters."""
+        """Means of the clusters."""
         if self.middles is not None:
             return self.middles
         sums = cluster_sums(self.points, self.cluster, len(self.sizes))
@@ -144,7 +152,7 @@ class SimplifiedSilhouettes:
 
     @cached_property
     def nearest(self) -> NeighbourDistances:
-        """Distances to centres."""
+        """Distances to the own and to the nearest other centre."""
         far = np.full((len(self.points), len(self.sizes)), np.inf)
         for j in np.flatnonzero(self.sizes):
             far[:, j] = np.sqrt(np.square(self.points - self.centres[j]).sum(axis=1))
@@ -155,15 +163,18 @@ class SimplifiedSilhouettes:
         return NeighbourDistances(own, far[at, which], which)
 
     def moving(self, place: int | None) -> FloatArray:
-        """How much each point moves the mean silhouette, of all points or of a cluster, through the
-        centre of its own cluster, but for one over their number."""
+        """Return the influence of each point on the mean silhouette through its centre.
+
+        It is the centre of the cluster of the point. The mean is that of all points, or of a
+        cluster; the values are multiplied by their number.
+        """
         pull = self.pull(place) if self.pulled is None else self.pulled
         size = np.maximum(self.sizes - 1, 1.0)[self.cluster]
         off = self.points - self.centres[self.cluster]
         return np.asarray(np.einsum("ij,ij->i", off, pull[self.cluster]) / size)
 
     def pull(self, place: int | None) -> FloatArray:
-        """How much the sum of silhouettes changes as each centre moves."""
+        """Return the derivatives of the sum of silhouettes by the centres."""
         own, other, which = self.nearest
         pull = np.zeros_like(self.centres)
         rows = slice(None) if place is None else self.cluster == place
@@ -177,7 +188,7 @@ class SimplifiedSilhouettes:
 
 
 def silhouette_values(own: FloatArray, other: FloatArray) -> FloatArray:
-    """The silhouette of each point."""
+    """Return the silhouette of each point."""
     from calipers.measures.cluster_indices import silhouettes
 
     with np.errstate(invalid="ignore"):
@@ -185,8 +196,10 @@ def silhouette_values(own: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def slopes(own: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """How fast a silhouette falls with the distance to one's own cluster, and rises with that to
-    the other; neither where a point is alone."""
+    """Return the derivatives of a silhouette by the distances to the own and the other cluster.
+
+    Both are 0 for a point that is alone in its cluster.
+    """
     with np.errstate(all="ignore"):  # distances may be too small to divide by
         to_own = np.where(own < other, -1 / other, -other / own**2)
         to_other = np.where(own < other, own / other**2, 1 / own)
@@ -195,27 +208,29 @@ def slopes(own: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class MeanSilhouette:
-    """The mean of silhouettes: of all points, or of the cluster at a place, -1 where there is none
-    of its name."""
+    """Mean silhouette of all points, or of the cluster with index ``cluster_index``.
+
+    ``cluster_index`` is -1 for a cluster that does not exist.
+    """
 
     silhouettes: Silhouettes | SimplifiedSilhouettes
     cluster_index: int | None = None
 
     @cached_property
     def values(self) -> FloatArray:
-        """Of each point; NaN where there is no other cluster."""
+        """Silhouettes of the points; NaN if there is only one cluster."""
         several = np.count_nonzero(self.silhouettes.sizes) > 1
         own, other, _ = self.silhouettes.nearest
         return silhouette_values(own, other) if several else np.full(len(own), np.nan)
 
     @cached_property
     def cluster(self) -> IntArray:
-        """The cluster of each of these points."""
+        """Cluster of each of these points."""
         return np.asarray(self.silhouettes.cluster[self.silhouettes.point_indices])
 
     @cached_property
     def _member_mask(self) -> FloatArray:
-        """1 for each point that the mean is of, 0 for others."""
+        """Mask, as 1 or 0, of the points over which the mean is taken."""
         inside = np.ones(len(self.silhouettes.point_indices))
         return (
             inside if self.cluster_index is None else inside * (self.cluster == self.cluster_index)
@@ -223,15 +238,17 @@ class MeanSilhouette:
 
     @cached_property
     def statistic(self) -> Moments:
-        """Their moments."""
+        """Moments of the silhouettes."""
         return Moments.from_rows(self.values[self._member_mask > 0])
 
     def row_values(self, measure: MeasureLike) -> None:
-        """Those of points are no values by themselves: each hangs on all points."""
+        """Return None, as the silhouette of a point depends on all points."""
 
     def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
-        """How much each point moves the mean, by its own value where that is taken, and through
-        the distances of others."""
+        """Return the influence values of the points on the mean.
+
+        They include the point's own silhouette, if it is computed, and its part in those of others.
+        """
         moments = self.statistic if whole is None else whole
         if moments.weight == 0 or np.isnan(moments.mean):
             return None
@@ -244,7 +261,7 @@ class MeanSilhouette:
         return np.asarray(moved - moved.mean())
 
     def _point_influence(self, moments: Moments) -> FloatArray:
-        """Its mean over all points is 0, but for rounding."""
+        """Return the influence values, whose mean over all points is 0 apart from rounding."""
         sizes, taken = self.silhouettes.sizes, float(moments.weight)
         moved = self.silhouettes.moving(self.cluster_index) / (
             sizes.sum() if self.cluster_index is None else sizes[self.cluster_index]
@@ -255,7 +272,7 @@ class MeanSilhouette:
         return np.asarray(moved * math.sqrt(taken / max(taken - 1, 1.0)))
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The reading of the mean."""
+        """Return the point estimate of the mean silhouette."""
         plain: Any = getattr(measure, "plain", measure)
         n = int(self.statistic.weight)
         of = None

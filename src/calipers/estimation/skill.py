@@ -1,10 +1,10 @@
-"""The share of the best constant answer's loss that probabilities of several classes save.
+"""Skill scores of class probabilities, against the best constant prediction.
 
-1 − L/D, a function of two readings of the same rows: the mean loss L, and the loss D of always
-answering the shares of the classes. D is least at the shares, so that to first order a row moves it
-by what it would lose under them. Its error keeps the n/(n − 1) of means: without it the delta
-method's interval held the truth 93.8 and 93.2 times of 100 (Brier, log loss) with 20 rows of three
-classes, with it 94.4 and 93.8 times (±0.2).
+The skill is 1 − L/D, a function of two point estimates on the same rows: the mean loss L, and the
+loss D of always predicting the class proportions. D is minimal there, so that to first order the
+influence of a row on it is the loss of the row under them. The standard error keeps the n/(n − 1)
+of means: without it the delta method's interval covered the truth 93.8 and 93.2 times of 100
+(Brier, log loss) with 20 rows of three classes, with it 94.4 and 93.8 times (±0.2).
 """
 
 from __future__ import annotations
@@ -37,8 +37,11 @@ _AT_ONCE = 30_000_000
 
 @dataclass(frozen=True, eq=False)
 class ConstantPrediction:
-    """The classes of rows, and what always answering their shares loses: ``losses`` for a row of
-    each class."""
+    """Best constant prediction: the class proportions.
+
+    ``truth`` are the classes of the rows, ``losses`` the loss of the prediction for a row of each
+    class.
+    """
 
     truth: npt.NDArray[np.intp]
     shares: FloatArray
@@ -48,11 +51,11 @@ class ConstantPrediction:
     settings: Settings
 
     def point_estimate(self, loss: MeasureLike) -> PointEstimate:
-        """The reading of the least loss of a constant answer."""
+        """Return the point estimate of the loss of the best constant prediction."""
         value = float(constant_loss(self.shares, str(loss)))
 
         def replicates() -> FloatArray:
-            """Each has its own shares of the classes; NaN where they are 1 and 0."""
+            """Return replicates with their own class proportions; NaN for a single class."""
             present = np.flatnonzero(self.shares)
             at_once = max(1, _AT_ONCE // len(self.truth))
             blocks = [present[i : i + at_once] for i in range(0, len(present), at_once)]
@@ -74,15 +77,17 @@ class ConstantPrediction:
         )
 
     def _means(self, columns: npt.NDArray[Any]) -> FloatArray:
-        """The means of columns in each replicate; the same rows are drawn every time."""
+        """Return the means of columns in each replicate; every call has the same resamples."""
         return row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
 
 
 def estimate_skill(
     measure: MeasureLike, loss: MeasureLike, values: FloatArray, constant: ConstantPrediction
 ) -> PointEstimate:
-    """The reading of the share saved, from the losses of rows; negative where the constant answer
-    is better."""
+    """Return the point estimate of a skill score from the losses of rows.
+
+    It is negative if the constant prediction is better.
+    """
     c, rows = constant, len(values)
     own = estimate_mean_loss(loss, values, c.weight, c.clusters, c.settings)
     least = c.point_estimate(loss)
@@ -101,7 +106,7 @@ def estimate_skill(
 
 
 def _undefined_reason(shares: FloatArray, lost: float) -> str | None:
-    """Why nothing is known of what is saved."""
+    """Return the reason why a skill score is undefined, or None."""
     if not shares.any() or np.isnan(shares).any():
         return "no_rows"
     if np.count_nonzero(shares) < 2:
@@ -110,7 +115,7 @@ def _undefined_reason(shares: FloatArray, lost: float) -> str | None:
 
 
 def _slopes(lost: float, least: float) -> list[float]:
-    """By the mean loss, and by that of the constant answer."""
+    """Return the derivatives by the mean loss, and by that of the constant prediction."""
     return [-1 / least, lost / least**2]
 
 
@@ -119,8 +124,11 @@ def _slopes(lost: float, least: float) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class SkillRows:
-    """The losses and the classes of a batch of rows; ``constant`` gives what a row of each class
-    loses where always these shares of the classes are answered."""
+    """Batch of rows with losses and classes, for a skill score.
+
+    ``constant`` returns the loss of a row of each class if these class proportions are always
+    predicted.
+    """
 
     loss: MeasureLike
     values: FloatArray
@@ -132,11 +140,11 @@ class SkillRows:
 
     @property
     def statistic(self) -> ClassLosses:
-        """What batches add up to."""
+        """Statistic that is merged over batches."""
         return ClassLosses(Moments.from_rows(self.values, self.weight), self.sizes)
 
     def influence(self, whole: ClassLosses) -> Influence | None:
-        """By how much each row moves what is saved on all rows."""
+        """Return the influence values of the skill score of all rows."""
         lost, shares = whole.lost.mean, whole.shares
         if _undefined_reason(shares, lost):
             return None
@@ -152,7 +160,7 @@ class SkillRows:
 def estimate_from_sums(
     measure: MeasureLike, sums: ClassLosses, settings: Settings, rows: int
 ) -> PointEstimate:
-    """What sums over all rows say of the share saved."""
+    """Estimate a skill score from sums over all rows."""
     lost, shares, own = sums.lost.mean, sums.shares, measure.definition
     reason, skill_of = _undefined_reason(shares, lost), own.skill_of
     number = sums.lost.infinite if reason == "zero_probability" else rows

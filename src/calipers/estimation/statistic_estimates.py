@@ -1,5 +1,7 @@
-"""What a statistic alone says of a number, without the rows behind it: that of the rest of a slice,
-or of rows that came in batches."""
+"""Point estimates from a statistic alone, without the rows behind it.
+
+They are used for the complement of a slice, and for streamed rows.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,14 @@ def estimate_from_statistic(
     together: bool = False,
     second: Callable[[], Any] | None = None,
 ) -> PointEstimate | None:
-    """The value of a measure over a statistic of so many rows, and what is known from it alone of
-    how it varies; None of other statistics. ``together`` takes areas as the core adds them up, in
-    no more memory; else they are added up as those of a slice are, so that equal tables have equal
-    areas to the last digit. ``second`` is what a second look at independent rows adds up to."""
+    """Estimate a measure from a statistic of this number of rows, or return None.
+
+    The estimate has what is known of its sampling distribution from the statistic alone; None is
+    returned for statistics of other types. ``together`` uses areas as the core accumulates them, in
+    constant memory; otherwise they are computed as those of a slice are, so that equal tables have
+    equal areas to the last digit. ``second`` returns the merged statistic of a second pass over
+    independent rows.
+    """
     measure = apply_measure(measure, statistic)
     if isinstance(statistic, LabelMatrices):
         return LabelCounts.from_matrices(measure, statistic, settings, rows, second)
@@ -74,7 +80,9 @@ def estimate_from_statistic(
 
 
 def apply_measure(measure: Any, statistic: Statistic) -> Any:
-    """The measure as it is applied to a statistic: only counts know classes and averages, and
-    moments those over outputs."""
+    """Return the measure in the form that applies to a statistic.
+
+    Only counts have classes and averages, and only moments have averages over outputs.
+    """
     known = isinstance(statistic, ConfusionMatrix | ClassTables) or is_multioutput(statistic)
     return measure if known else measure.plain

@@ -1,4 +1,4 @@
-"""How often the true class is among the best k: readings over the places of true classes."""
+"""Top-k accuracy: point estimates from the ranks of the true classes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RankedClasses:
-    """Rows by the place of their true class among all of them."""
+    """Sample of rows with a score for each class."""
 
     truth: npt.NDArray[np.intp]
     score: npt.NDArray[np.floating[Any]]
@@ -34,7 +34,7 @@ class RankedClasses:
 
     @cached_property
     def cells(self) -> MultinomialCells:
-        """The rows by how many classes stand above the true one, and beside it."""
+        """Cells of rows by the numbers of classes ranked above the true one, and tied with it."""
         k, cell = self.score.shape[1], rank_cells(self.truth, self.score)
         return MultinomialCells.from_codes(
             [cell // k, cell % k], (k, k), self.weight, self.clusters
@@ -42,25 +42,27 @@ class RankedClasses:
 
     @cached_property
     def statistic(self) -> ClassRanks:
-        """The rows counted by the place of their true class."""
+        """Distribution of the ranks of the true classes."""
         counts, squares = (
             self.cells.onto((0, 1), sums) for sums in (self.cells.counts, self.cells.squares)
         )
         return ClassRanks(counts, counts if self.weight is None else squares, len(self.truth))
 
     def row_values(self, measure: MeasureLike) -> FloatArray:
-        """What each row counts for."""
+        """Return the credit of each row: 1 if right, 0 if wrong, and between them for ties."""
         return np.asarray(self._credit(measure)[self.cells.row()])
 
     def _credit(self, measure: Any) -> FloatArray:
-        """What the rows of each of the cells count for."""
+        """Return the credit of the rows of each cell."""
         above, others = np.unravel_index(self.cells.cell_index, self.cells.shape)
         credit: FloatArray = measure.losses(above, others)
         return credit
 
     def influence(self, measure: MeasureLike, whole: ClassRanks | None = None) -> Influence:
-        """By how much each row moves the value; ``whole`` are the places in all rows, where these
-        are a batch of them."""
+        """Return the influence values of a measure.
+
+        ``whole`` are the ranks in all rows, if these are a batch of them.
+        """
         ranks = self.statistic if whole is None else whole
         moved = (self.row_values(measure) - float(measure.apply(ranks))) / float(ranks.total)
         moved = moved if self.weight is None else moved * self.weight
@@ -70,8 +72,10 @@ class RankedClasses:
         return error_of_cells(self.cells, by_cell)
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The reading: a share where every row is right or wrong, a mean where ties make parts of
-        rows."""
+        """Return the point estimate of a measure.
+
+        It is a proportion if every row is right or wrong, and a mean if ties give partial credit.
+        """
         ranks, credit = self.statistic, self._credit(measure)
         made = estimate_from_statistic(measure, ranks, self.settings, len(self.truth))
 
@@ -95,8 +99,10 @@ class RankedClasses:
 def estimate_from_statistic(
     measure: Any, ranks: ClassRanks, settings: Settings, rows: int
 ) -> PointEstimate:
-    """What the places of true classes say of a measure: of a share where every row is right or
-    wrong its limits, of independent rows."""
+    """Estimate a measure from the ranks of the true classes.
+
+    A proportion, where every row is right or wrong, has the limits of independent rows.
+    """
     value, definition = float(measure.apply(ranks)), measure.definition
     above, others = np.nonzero(ranks.counts)
     credit = measure.losses(above, others)
@@ -115,7 +121,7 @@ def estimate_from_statistic(
 
 
 def error_of_cells(cells: MultinomialCells, by_cell: FloatArray) -> StandardError:
-    """By the delta method."""
+    """Compute the standard error by the delta method."""
     if cells.clusters is None:
         return StandardError(cells.error(by_cell), "delta")
     moved = by_cell[cells.row()]
@@ -126,14 +132,16 @@ def error_of_cells(cells: MultinomialCells, by_cell: FloatArray) -> StandardErro
 
 @dataclass(frozen=True, eq=False)
 class _CreditDistribution:
-    """The law of what rows count for: the differences of two systems on the same rows are few, and
-    the rows of each kind are drawn together."""
+    """Joint distribution of the credits of two systems on the same rows.
+
+    Their differences take few distinct values, and the counts of these are resampled.
+    """
 
     measure: MeasureLike
     rows: RankedClasses
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """From the difference of what each row counts for."""
+        """Return the difference of two point estimates, from the differences of credits."""
         assert isinstance(second.joint_distribution, _CreditDistribution)
         rows, value = self.rows, first.value - second.value
         apart = rows.row_values(self.measure) - second.joint_distribution.rows.row_values(

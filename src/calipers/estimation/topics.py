@@ -1,4 +1,4 @@
-"""Means over topics, and what else summarises values per topic: intervals and tests."""
+"""Means and other summaries of values per topic: intervals and tests."""
 
 from __future__ import annotations
 
@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TopicSummary:
-    """The values of a measure per topic, NaN where there is none; with the weight of each topic
-    where topics are pooled, how important each is where some are more so than others, and the
-    clusters and the order in time that topics come in."""
+    """Values of a measure per topic, NaN if undefined.
+
+    ``weight`` is the weight of each topic if topics are pooled, ``importance`` how much each topic
+    counts if they count unequally; ``clusters`` and ``order`` are the clusters and the time order
+    of the topics.
+    """
 
     measure: MeasureLike
     values: FloatArray
@@ -43,33 +46,33 @@ class TopicSummary:
 
     @property
     def summary(self) -> Summary:
-        """How values become one."""
+        """Summary that combines the values."""
         return Summary.from_measure(self.measure.definition)
 
     @cached_property
     def defined_mask(self) -> Any:
-        """Which topics have a value."""
+        """Mask of the topics with a value."""
         return self.summary.defined_mask(self.values, self.weight)
 
     @cached_property
     def columns(self) -> FloatArray:
-        """What the summary takes the means of, of the topics that have a value."""
+        """Columns whose means the summary uses, for the topics with a value."""
         own = np.column_stack(self.summary.columns(self.values, self.weight))
         return np.asarray(own[self.defined_mask])
 
     @cached_property
     def defined_weights(self) -> FloatArray | None:
-        """The importance of the topics that have a value."""
+        """Weights by importance of the topics with a value."""
         return None if self.importance is None else self.importance[self.defined_mask]
 
     @cached_property
     def first(self) -> Moments:
-        """The moments of the first column."""
+        """Moments of the first column."""
         return Moments.from_rows(self.columns[:, 0], self.defined_weights)
 
     @cached_property
     def defined_clusters(self) -> ClusterIndex | None:
-        """The clusters, in which a topic without a value is none."""
+        """Clusters, in which topics without a value have weight 0."""
         return (
             None
             if self.clusters is None
@@ -78,21 +81,25 @@ class TopicSummary:
 
     @property
     def steps(self) -> FloatArray:
-        """How far a mean moves with each topic that has a value, u/Σu; of independent ones times
-        √(n/(n − 1)), n being Kish's number of topics."""
+        """Derivative of a mean by the value of each defined topic, u/Σu.
+
+        For independent topics it is multiplied by √(n/(n − 1)), n being Kish's number of topics.
+        """
         u = np.ones(len(self.columns)) if self.defined_weights is None else self.defined_weights
         return self.steps_of(u)
 
     def steps_of(self, u: FloatArray) -> FloatArray:
-        """The same of some topics, by what they count for."""
+        """Return the derivatives of a mean for topics of this importance."""
         n = effective_size_of(u)
         factor = np.sqrt(n / (n - 1) if n > 1 else np.nan) if self.clusters is None else 1.0
         return np.asarray(u / u.sum() * factor)
 
     def influence(self, columns: FloatArray, has: Any, value: float) -> Influence:
-        """By how much each topic moves a summary of the columns of those that have this value, as a
-        vector over all topics; nothing where there is none. Of topics in clusters the denominator
-        of a ratio is what they hold."""
+        """Return the influence values of a summary of the columns, over all topics.
+
+        They are 0 for topics without a value. With clusters, the denominator of a ratio is the
+        weight that they hold.
+        """
         column = np.zeros(len(self.values))
         own = None if self.importance is None else self.importance[has]
         if len(columns):
@@ -112,7 +119,7 @@ class TopicSummary:
 def defined_clusters(
     clusters: ClusterIndex, importance: FloatArray | None, has: Any
 ) -> ClusterIndex:
-    """The clusters of topics that count for so much, and for nothing without a value."""
+    """Return the clusters weighted by the importance of topics, 0 for those without a value."""
     if has.all():
         return replace(clusters, weight=importance)
     u = np.ones(len(has)) if importance is None else importance
@@ -121,25 +128,28 @@ def defined_clusters(
 
 @dataclass(frozen=True, eq=False)
 class TopicIntervals:
-    """The intervals of one reading: of the mean of the first column, before a sum is made of it or
-    a logarithm undone; of topics pooled, of the ratio of both."""
+    """Interval methods of one summary over topics.
+
+    They are computed for the mean of the first column, and then transformed to the sum, or by the
+    exponential; for pooled topics, for the ratio of the two columns.
+    """
 
     topics: TopicSummary
     value: float
     draw_replicates: Callable[[], tuple[FloatArray, FloatArray]]
 
     def replicates(self) -> FloatArray:
-        """Of the summary."""
+        """Return bootstrap replicates of the summary."""
         return self.topics.summary.summarize_means(
             self.draw_replicates()[0], len(self.topics.columns)
         )
 
     def influence(self) -> Influence:
-        """By how much each topic moves the summary; nothing where it has no value."""
+        """Return the influence values of the topics; 0 for topics without a value."""
         return self.topics.influence(self.topics.columns, self.topics.defined_mask, self.value)
 
     def methods(self) -> dict[str, Limits]:
-        """By name; of one topic, what needs no spread alone."""
+        """Return the interval methods by name; for one topic only those that need no variance."""
         n = len(self.topics.columns)
         if self.topics.defined_clusters is not None:  # all else is that of any clusters
             return {"student": self._clustered_t, "bayesian": self._bayesian}
@@ -181,7 +191,7 @@ class TopicIntervals:
 
     @property
     def _values(self) -> tuple[FloatArray, FloatArray | None, float]:
-        """What the topics have, what they weigh, and the mean of it."""
+        """Values of the topics, their weights, and their mean."""
         topics = self.topics
         if topics.summary.kind != "pooled" or topics.weight is None:
             return self._first, topics.defined_weights, self._mean
@@ -197,7 +207,7 @@ class TopicIntervals:
 
     @property
     def _range_limits(self) -> tuple[float, float]:
-        """Those of the range, as the summary takes them; else beyond all values."""
+        """Range of the values on the scale of the summary; if infinite, wider than all values."""
         ends = np.array(self.topics.measure.definition.range, np.float64)
         if self.topics.summary.kind == "geometric":
             ends = self.topics.summary.columns(ends)[0]
@@ -231,12 +241,12 @@ class TopicIntervals:
         return (values - mean) * (1.0 if weight is None else weight / weight.mean())
 
     def skewness(self) -> float:
-        """The size of the skewness over √n; 0 where nothing varies."""
+        """Return the absolute skewness over √n; 0 if nothing varies."""
         return abs(intervals.skewness(self.influence_values))
 
     @property
     def influence_values(self) -> FloatArray:
-        """By how much the topics, or the clusters of them, move the summary, but for a factor."""
+        """Influence of the topics, or of the clusters of them, up to a constant factor."""
         clusters = self.topics.defined_clusters
         if clusters is None:
             return self._deviations
@@ -258,7 +268,7 @@ class TopicIntervals:
         return self.topics.first.standard_error
 
     def _mean_interval(self, made: Interval) -> Interval:
-        """An interval of the mean as one of the summary."""
+        """Transform an interval of the mean to one of the summary."""
         n, summary = len(self._first), self.topics.summary
         ends = summary.summarize_means(np.array([[made.low], [made.high]]), n)
         method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
@@ -285,13 +295,13 @@ class TopicIntervals:
         )
 
     def _pooled_student(self, level: float) -> Interval:
-        """Of its linear part."""
+        """Return Student's t interval of the linear approximation."""
         n = self.topics.first.effective_size
         return intervals.student(self.value, self.influence().error.se, n, level)
 
     @property
     def _weighted_columns(self) -> FloatArray:
-        """The columns, each topic as much as it counts for."""
+        """Columns multiplied by the importance of the topics."""
         own = self.topics.defined_weights
         return self.topics.columns if own is None else self.topics.columns * own[:, None]
 
@@ -299,8 +309,11 @@ class TopicIntervals:
 def topic_influence(
     summary: Summary, columns: FloatArray, value: float, importance: FloatArray | None = None
 ) -> FloatArray:
-    """By how much each topic moves a summary of this value, times their number, or over its share
-    of the importance of all."""
+    """Return the influence of each topic on a summary.
+
+    It is multiplied by the number of topics, or divided by the topic's proportion of the
+    importance.
+    """
     first, mean = columns[:, 0], partial(np.average, weights=importance)
     if summary.formula is not None:
         means = np.average(columns, weights=importance, axis=0)
@@ -311,12 +324,15 @@ def topic_influence(
 
 
 def summary_derivative(summary: Summary, value: float, n: int) -> float:
-    """How fast a summary of n topics grows with the mean of its column."""
+    """Return the derivative of a summary of n topics by the mean of its column."""
     return {"sum": float(n), "geometric": value}.get(summary.kind, 1.0)
 
 
 def _summary_derivatives(summary: Summary, means: FloatArray) -> FloatArray:
-    """How fast a summary grows with each of its means, by central differences, a row each."""
+    """Return the derivatives of a summary by each of its means, by central differences.
+
+    Each row of ``means`` has its own.
+    """
     from calipers.inference.influence import STEP
 
     made, step = np.zeros(means.shape), STEP * np.maximum(means, 1e-300)
@@ -331,9 +347,12 @@ def _summary_derivatives(summary: Summary, means: FloatArray) -> FloatArray:
 def pooled_t(
     summary: Summary, columns: FloatArray, value: float, settings: Settings, level: float
 ) -> Interval:
-    """Bootstrap-t of a ratio r = Σx/Σw of topics (x, w): the error of each replicate is that of its
-    linear part, √(Σ(x − rw)²/(n(n − 1)))/w̄. Of few topics of unequal size percentiles are short. Of
-    another function of means it is √(s′Cs/(n − 1)), with slopes s and covariances C."""
+    """Return the bootstrap-t interval of a ratio r = Σx/Σw of topics (x, w).
+
+    The standard error of each replicate is that of its linear approximation, √(Σ(x − rw)²/(n(n −
+    1)))/w̄. With few topics of unequal size, percentile intervals are too narrow. For another
+    function of means it is √(s′Cs/(n − 1)), with derivatives s and covariances C.
+    """
     from calipers import _core
 
     if summary.formula is not None:
@@ -377,13 +396,13 @@ def _function_t(
 
 @dataclass(frozen=True, eq=False)
 class TopicRows(TopicSummary):
-    """Values per topic, and what they are called."""
+    """Values per topic, with the name of their unit."""
 
     unit: str = "topics"
     undefined: Mapping[str, int] = field(default_factory=dict)
 
     def point_estimate(self, draws: TopicReplicates, place: int) -> PointEstimate:
-        """The reading, drawn with those of other measures."""
+        """Return the point estimate, whose replicates are shared with other measures."""
         definition, n = self.measure.definition, int(np.count_nonzero(self.defined_mask))
         kind = "mean over topics"
         if definition.interval == "none":
@@ -420,7 +439,7 @@ class TopicRows(TopicSummary):
         )
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """The difference over the topics on which both have a value."""
+        """Return the difference over the topics on which both have a value."""
         assert isinstance(second.joint_distribution, TopicRows)
         [made] = paired_differences([(first, second)], self.settings)
         return made
@@ -428,9 +447,11 @@ class TopicRows(TopicSummary):
 
 @dataclass(frozen=True, eq=False)
 class TopicReplicates:
-    """Replicates of the means of columns, and their standard errors: topics are drawn once for all
-    of them. ``tables`` has the columns of each reading; NaN where a topic has no value. Where
-    ``importance`` has what topics count for, that is so of each reading."""
+    """Bootstrap replicates of the means of columns, and their standard errors.
+
+    The topics are resampled once for all columns. ``tables`` has the columns of each estimate, NaN
+    if a topic has no value, and ``importance`` that of the topics for each estimate.
+    """
 
     tables: Sequence[Sequence[FloatArray]]
     settings: Settings
@@ -439,7 +460,7 @@ class TopicReplicates:
     clusters: Sequence[ClusterIndex | None] = ()
 
     def get(self, place: int) -> tuple[FloatArray, FloatArray]:
-        """Those of one reading."""
+        """Return the replicates and the standard errors of one estimate."""
         return self._replicates[place]
 
     @cached_property
@@ -467,7 +488,7 @@ class TopicReplicates:
 
 
 def estimate_over_topics(all_topics: Sequence[TopicRows]) -> list[PointEstimate]:
-    """The readings of several measures on the same topics, drawn together."""
+    """Return the point estimates of several measures on the same topics, resampled together."""
     draws = TopicReplicates(
         [of.summary.columns(of.values, of.weight) for of in all_topics],
         all_topics[0].settings,
@@ -483,8 +504,11 @@ def estimate_over_topics(all_topics: Sequence[TopicRows]) -> list[PointEstimate]
 def paired_differences(
     pairs: Sequence[tuple[PointEstimate, PointEstimate]], settings: Settings
 ) -> Iterator[PointEstimate]:
-    """First minus second of pairs of readings, each over the topics on which both have a value. All
-    see the same draws of topics and the same signs, made once for all of them."""
+    """Return the differences of pairs of point estimates, first minus second.
+
+    Each is over the topics on which both have a value. The same resampled topics and the same
+    random signs are used for all of them.
+    """
     both = [_EstimatePair.from_estimates(first, second) for first, second in pairs]
     # Columns of what the summaries need: of sums and means the difference itself.
     counts = [pair.importance for pair in both]
@@ -503,14 +527,14 @@ def paired_differences(
 
 @dataclass(frozen=True, eq=False)
 class _SignFlips:
-    """Randomisation tests of the same topics: all differences see the same signs."""
+    """Randomisation tests on the same topics, with the same signs for all differences."""
 
     differences: list[FloatArray]
     settings: Settings
     _tests: dict[str, list[paired_tests.TestResult]] = field(default_factory=dict)
 
     def test(self, place: int, towards: str) -> paired_tests.TestResult:
-        """Of one difference."""
+        """Return the test of one difference."""
         if towards not in self._tests:
             table, tries = np.column_stack(self.differences), n_randomizations(self.settings)
             found = paired_tests.randomization(table, tries, self.settings.seed, towards)
@@ -520,7 +544,7 @@ class _SignFlips:
 
 @dataclass(frozen=True, eq=False)
 class _EstimatePair:
-    """Two readings of a measure, and the columns of both; NaN where one of them has no value."""
+    """Two point estimates of a measure, and the columns of both; NaN if either is undefined."""
 
     first: PointEstimate
     second: PointEstimate
@@ -531,7 +555,7 @@ class _EstimatePair:
 
     @classmethod
     def from_estimates(cls, first: PointEstimate, second: PointEstimate) -> _EstimatePair:
-        """Topics on which either is undefined have no value."""
+        """Create the pair; topics on which either is undefined have no value."""
         ours, theirs = first.joint_distribution, second.joint_distribution
         assert isinstance(ours, TopicRows)
         assert isinstance(theirs, TopicRows)
@@ -541,33 +565,33 @@ class _EstimatePair:
 
     @cached_property
     def defined_mask(self) -> Any:
-        """Where both have a value."""
+        """Mask of the topics on which both have a value."""
         return ~np.isnan(self.a[0])
 
     @cached_property
     def clusters(self) -> ClusterIndex | None:
-        """The clusters of topics, in which one on which either has no value is none."""
+        """Clusters of topics, in which topics without both values have weight 0."""
         of = self.law.clusters
         return None if of is None else defined_clusters(of, self.importance, self.defined_mask)
 
     @property
     def law(self) -> TopicRows:
-        """The topics of the first."""
+        """Topics of the first estimate."""
         assert isinstance(self.first.joint_distribution, TopicRows)
         return self.first.joint_distribution
 
     @property
     def differences(self) -> FloatArray:
-        """First minus second of the first column."""
+        """Differences of the first column, first minus second."""
         return self.a[0] - self.b[0]
 
     def drawn_columns(self) -> list[FloatArray]:
-        """What has to be drawn."""
+        """Return the columns to resample."""
         of_means = self.summary.kind in ("mean", "sum")
         return [self.differences] if of_means else [*self.a, *self.b]
 
     def difference(self, draws: TopicReplicates, signs: _SignFlips, place: int) -> PointEstimate:
-        """The difference, of which one place of the draws and of the signs is."""
+        """Return the difference, with its replicates and its test at index ``place``."""
         a, b = (np.column_stack(columns)[self.defined_mask] for columns in (self.a, self.b))
         has, n = self.defined_mask, len(a)
         own = None if self.importance is None else self.importance[has]
@@ -593,14 +617,16 @@ class _EstimatePair:
         return self.first.difference(self.second, n=n, **shared, **parts)
 
     def _units(self, values: FloatArray) -> UnitValues:
-        """Values of the topics on which both have one."""
+        """Return values of the topics on which both have one, as units."""
         own = None if self.importance is None else self.importance[self.defined_mask]
         clusters = None if self.clusters is None else self.clusters.take_rows(self.defined_mask)
         return UnitValues(values, own, clusters)
 
     def _dependent_fields(self, a: FloatArray, b: FloatArray) -> dict[str, Any]:
-        """What is known of topics in clusters or in an order: by how much each moves the
-        difference. Where they come in clusters, no sign of a topic is as likely as the other."""
+        """Return the influence values for topics in clusters or in time order.
+
+        With clusters, the signs of topics are not exchangeable, so there is no test by them.
+        """
         theirs = self.second.joint_distribution
         assert isinstance(theirs, TopicRows)
 
@@ -620,7 +646,7 @@ class _EstimatePair:
         return {**found, "error": None, "studentized_replicates": None, "permutation_test": None}
 
     def _value(self, columns: FloatArray) -> float:
-        """The summary of the topics on which both have a value."""
+        """Evaluate the summary on the topics on which both have a value."""
         own = None if self.importance is None else self.importance[self.defined_mask]
         means = np.average(columns, axis=0, weights=own)
         return float(self.summary.summarize_means(means, len(columns)))
@@ -628,7 +654,7 @@ class _EstimatePair:
     def _mean_fields(
         self, units: UnitValues, draws: TopicReplicates, signs: _SignFlips, place: int
     ) -> dict[str, Any]:
-        """Of means, or sums."""
+        """Return the parts of a difference of means, or sums."""
         scale = len(units.values) if self.summary.kind == "sum" else 1
 
         def studentised() -> tuple[float, FloatArray, FloatArray]:
@@ -656,7 +682,7 @@ class _EstimatePair:
         signs: _SignFlips,
         place: int,
     ) -> dict[str, Any]:
-        """Of exponentials of means, or ratios of means."""
+        """Return the parts of a difference of geometric means, or ratios of means."""
         summary, settings, n = self.summary, self.first.settings, len(a)
         of = [self._value(table) for table in (a, b)]
 
@@ -695,7 +721,7 @@ class _EstimatePair:
 
 
 def _drop_topics(absent: Any, of: TopicRows) -> tuple[FloatArray, FloatArray | None]:
-    """Values and weights without those of some topics."""
+    """Return values and weights, with those of some topics set to NaN."""
     weight = of.weight
     if weight is not None and weight.ndim > 1:
         weight = np.where(absent[:, None], np.nan, weight)

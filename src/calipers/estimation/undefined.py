@@ -1,4 +1,4 @@
-"""Why a number has no value."""
+"""Reasons why a measure is undefined."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 
 def undefined_reasons(measure: Any, statistic: Statistic, rows: int) -> dict[str, int]:
-    """The reasons why a measure of all rows has no value, and for how many: those that a condition
-    counts, else all of them."""
+    """Return the reasons why a measure is undefined, with the number of affected rows.
+
+    It is the number that the condition counts, else all rows.
+    """
     found = {why: np.asarray(where) for why, where in measure.reasons(statistic).items()}
     return {
         why: int(where) if where.dtype.kind in "iu" else rows

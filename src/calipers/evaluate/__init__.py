@@ -1,1 +1,4 @@
-"""The verbs, one file a task: they bring data, statistics, measures and inference together."""
+"""Public evaluation functions, one module per task.
+
+They bring together data, statistics, measures and inference.
+"""

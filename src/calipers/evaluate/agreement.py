@@ -1,4 +1,4 @@
-"""Do raters say the same of the same items?"""
+"""Evaluation of inter-rater agreement."""
 
 from __future__ import annotations
 
@@ -176,17 +176,27 @@ def agreement(
     Returns
     -------
     Evaluation
-        α (Krippendorff 2011) and the share of pairs of ratings that agree; Fleiss' κ by name. Each
-        is from −1 to 1, 0 being chance; of the share from 0 to 1. Intervals are for items like
-        these, rated by these raters, or for clusters like these. Where items weigh differently,
-        α compares ratings of an item with those of any two, by what both weigh, and no rating with
-        itself. A table has each pair of raters, with Cohen's κ (of ordinal
-        ratings with quadratic weights); another one each rater, with α of all others.
+        Krippendorff's α and the percent agreement (the proportion of pairs of ratings that agree),
+        and Fleiss' κ if requested. A table lists each pair of raters, with Cohen's κ (with
+        quadratic weights for ordinal ratings); another table lists each rater, with α of all other
+        raters.
 
     Raises
     ------
     InputError
-        For fewer than two raters, an unknown scale, and text on a scale of intervals.
+        If there are fewer than two raters, the scale is unknown, or ratings on an interval scale
+        are text.
+
+    Notes
+    -----
+    α and κ range from −1 to 1, where 0 is agreement expected by chance; percent agreement ranges
+    from 0 to 1. Intervals generalise to other items (or clusters of items) rated by the same
+    raters. If items have unequal weights, α compares the ratings of an item with the ratings of any
+    two items, weighted by the weights of both, and no rating with itself.
+
+    References
+    ----------
+    Krippendorff, K. (2011). Computing Krippendorff's alpha-reliability.
 
     Examples
     --------
@@ -222,8 +232,11 @@ def agreement(
 
 @dataclass(frozen=True)
 class _RatingOptions:
-    """What is asked of a table: sets of raters, a scale, the order of categories, what its columns
-    are called, and which of these are no raters, with what they are."""
+    """Options of a table of ratings.
+
+    Sets of raters, the scale, the order of categories, the names of the columns, and the columns
+    that are not raters (``others``) with their roles.
+    """
 
     sets: Mapping[str, Any]
     scale: str
@@ -232,14 +245,14 @@ class _RatingOptions:
     others: Mapping[str, str]
 
     def needed(self, table: Any) -> list[str]:
-        """The columns of a table that are read: those of raters, or all of a file."""
+        """Return the columns of a table that are read: those of the raters, or all of a file."""
         named = [name for of in self.sets.values() for name in flatten_names(of)]
         if named or not (isinstance(table, str | os.PathLike) and os.path.isfile(table)):  # noqa: PTH113
             return named
         return list(Stream.of(table).names)
 
     def evaluate(self, arguments: Mapping[str, Any]) -> Evaluation:
-        """The evaluation of all items, in memory."""
+        """Evaluate all items in memory."""
         asked = self.sets, self.order, self.long, self.others
         found = read_ratings(arguments["data"], *asked)
         problem = self._problem(found.categories, found.raters, found.sets)
@@ -253,7 +266,7 @@ class _RatingOptions:
         return source.evaluate(problem, number=len(found.codes))
 
     def in_batches(self, arguments: Mapping[str, Any]) -> Evaluation:
-        """The evaluation of a table with a row an item, of which batches are added up."""
+        """Evaluate a table with one row per item in batches."""
         engine = get_engine(arguments["data"], arguments["engine"])
         for name in ("rater", "rating"):
             if self.long[name] is not None:
@@ -267,7 +280,10 @@ class _RatingOptions:
         return source.evaluate(self._problem(self._categories(source, names), names, places))
 
     def _categories(self, source: Source, names: Sequence[str]) -> Categories:
-        """In a look at all ratings; of what can be read only once as they are said to be."""
+        """Find the categories in a pass over all ratings.
+
+        For a source that can be read only once, they are the values of ``order``.
+        """
         assert source.stream is not None
         engine, found = source.stream.stream, set[Any]()
         if engine.is_rereadable:
@@ -301,7 +317,7 @@ MOST_OF_BATCHES = 10_000
 
 @dataclass(frozen=True)
 class _ObservedRatings:
-    """The distinct ratings of each rater in a batch."""
+    """Distinct ratings of each rater in a batch."""
 
     names: tuple[str, ...]
 
@@ -312,7 +328,7 @@ class _ObservedRatings:
 
 
 def _is_number(kind: Any) -> bool:
-    """Whether a type of Arrow is one of numbers."""
+    """Return whether an Arrow type is numeric."""
     import pyarrow as pa
 
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
@@ -329,7 +345,7 @@ def _check_n_categories(seen: PerSubset) -> PerSubset:
 
 @dataclass(frozen=True, eq=False)
 class AgreementProblem(Problem):
-    """How far raters agree, on a scale of categories which may be ``ordered``."""
+    """Agreement of raters on a scale of categories, which may be ``ordered``."""
 
     task = "agreement"
 
@@ -343,7 +359,7 @@ class AgreementProblem(Problem):
     sets: Mapping[str, list[int]]
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, Raters]:
-        """The sets of raters on some items, in memory as places among the categories."""
+        """Return the sets of raters on some items; ratings in memory are indices of categories."""
         given = batch["ratings"]
         if isinstance(given, Mapping):
             columns = [column for of in _ratings_by_set(given).values() for column in of.items()]
@@ -357,18 +373,18 @@ class AgreementProblem(Problem):
         return {name: whole.select_raters(which, name) for name, which in self.sets.items()}
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
-        """The measures that are asked for, by the scale."""
+        """Return the requested measures, given the scale."""
         return select_measures(options.measures, USUAL, self.task, {"scale": self.scale})
 
     def template(
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, Raters]:
-        """The sets of raters on no items."""
+        """Return the sets of raters without items."""
         return self._sets(np.zeros((0, len(self.raters)), np.int64), settings)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> RatingRows:
-        """Who said what, of items that everybody rated alike at once."""
+        """Summarise the ratings: items with identical ratings are combined."""
         one = next(iter(systems.values()))
         columns: dict[str, Any] = {}
         for of in systems.values():
@@ -377,8 +393,11 @@ class AgreementProblem(Problem):
         return RatingRows.from_rows(codes, len(one.categories), one.weight)
 
     def known(self, sample: Any) -> Mapping[str, Raters]:
-        """The sets of raters, each with who said what: of all items, or of a stream where there are
-        few ways to rate one, and items do not come in clusters."""
+        """Return the sets of raters with the ratings that are known.
+
+        These are the ratings of all items in memory; or those of a stream, if items have few
+        distinct combinations of ratings and do not come in clusters.
+        """
         rows: Mapping[str, Raters] | None = sample.rows
         if rows is not None:
             first = next(iter(rows.values()))
@@ -403,7 +422,7 @@ class AgreementProblem(Problem):
 
     @property
     def plan(self) -> dict[str, Any]:
-        """The categories, and who rates."""
+        """Categories, scale and raters, as stored in a state file."""
         sets = {name: list(of) for name, of in self.sets.items()}
         return {
             "classes": list(self.categories.ordered),
@@ -415,16 +434,16 @@ class AgreementProblem(Problem):
 
     @classmethod
     def of_plan(cls, plan: Mapping[str, Any]) -> AgreementProblem:
-        """The problem that a file of sums tells of."""
+        """Restore the problem from the plan in a state file."""
         categories = Categories(tuple(plan["classes"]))
         return cls(plan["scale"], categories, plan["ordered"], tuple(plan["raters"]), plan["sets"])
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
-        """The scale."""
+        """Return the scale, for the provenance."""
         return {"scale": self.scale}
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """What a reader has to know of items and of the order of categories."""
+        """Return notes on items with too few ratings and on the order of the categories."""
         measures = sample.measures
         order = class_order_notes(
             [*measures, *_pairwise_measures(self.scale)],
@@ -435,26 +454,26 @@ class AgreementProblem(Problem):
         return (*_notes(sample), *order)
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
-        """What there is to say of raters."""
+        """Return the findings on the raters."""
         return from_raters(sample, told, self.known(sample))
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Tables of pairs of raters, and of each."""
+        """Return the tables of pairs of raters and of single raters."""
         systems = self.known(sample).values()
         return {"label_tables": tuple(_tables(systems, sample.measures, self.scale))}
 
     def statistic(self, system: Any, kind: type) -> Any:
-        """How often items were put into each category."""
+        """Return the numbers of ratings of each item in each category."""
         return system.sample_for(None).statistic if kind is Ratings else None
 
 
 def _ratings_by_set(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Columns of raters by the set; of one set that has no other name, as it is read."""
+    """Return the columns of raters by set; a single unnamed set is named ``ALL_RATERS``."""
     return given if isinstance(next(iter(given.values())), Mapping) else {ALL_RATERS: given}
 
 
 def _notes(sample: Sample) -> list[str]:
-    """How many items tell nothing, and what has no table."""
+    """Return notes on items with fewer than two ratings and on tables that are not computed."""
     notes = []
     for name, system in sample.template.items():
         who = "" if name == ALL_RATERS else f"{name}: "
@@ -479,7 +498,7 @@ def _notes(sample: Sample) -> list[str]:
 def _tables(
     systems: Iterable[Raters], measures: Sequence[Measure], scale: str
 ) -> Iterator[LabelTable]:
-    """Of each set of raters every pair of them, and each rater."""
+    """Yield the table of pairs of raters and the table of raters of each set."""
     for system in systems:
         if len(system.raters) <= MOST_RATERS:
             yield _pairs(system, measures, scale)
@@ -488,7 +507,7 @@ def _tables(
 
 
 def _pairwise_measures(scale: str) -> tuple[Measure, ...]:
-    """What the table of pairs has of two raters alone."""
+    """Return the measures of two raters that only the table of pairs has."""
     return (parse(OF_TWO[scale], ("counts",)),) if scale in OF_TWO else ()
 
 
@@ -507,7 +526,7 @@ def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTabl
 
 
 def _cells(both: Raters) -> ClassCounts:
-    """How often the first of two raters said what, and the second."""
+    """Return the contingency table of the ratings of two raters."""
     first, second = both.codes.T
     names, rows = both.categories, (both.settings, both.weight, both.clusters)
     if both.item_counts is None:
@@ -522,7 +541,7 @@ def _cells(both: Raters) -> ClassCounts:
 
 
 def _rater_table(system: Raters, measures: Sequence[Measure]) -> LabelTable:
-    """How often each rater rated, and the value of all others together."""
+    """Build the table of raters: numbers of ratings, and the measures without each rater."""
     everyone, counts = range(len(system.raters)), {}
     if len(system.categories) <= MOST_CATEGORIES:
         counts = {

@@ -1,4 +1,4 @@
-"""What assumed numbers say of how a measure varies, for plans."""
+"""Variance models from assumed numbers, for plans."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def design_from_assumptions(
     systems: int,
     goal: str,
 ) -> DesignEffect:
-    """The design that assumed numbers make."""
+    """Return the design that follows from assumed numbers."""
     asked = parse_measure(measure, prefer="retrieval" if "sd" in given else "classification")
     definition, kind, name = asked.definition, asked.definition.interval, str(asked)
     compared = goal in ("difference", "margin")
@@ -74,7 +74,7 @@ def design_from_assumptions(
 def _check(
     name: str, given: Mapping[str, float], needed: Sequence[str] = (), unused: Sequence[str] = ()
 ) -> None:
-    """That all numbers needed are given, and none that says nothing."""
+    """Check that all numbers needed are given, and no unused ones."""
     absent = [n for n in needed if n not in given]
     if absent:
         raise InputError(f"to plan {name}, give {' and '.join(f'{n}=' for n in absent)}")
@@ -84,7 +84,7 @@ def _check(
 
 
 def _check_spread(asked: Measure, given: Mapping[str, float], *, of_differences: bool) -> None:
-    """That values within the measure's range can vary so much."""
+    """Check that the standard deviation is possible within the range of the measure."""
     (low, high), sd = asked.definition.range, given["sd"]
     value = given.get("value", NAN)
     if not (math.isnan(value) or low <= value <= high):
@@ -111,7 +111,7 @@ def _check_spread(asked: Measure, given: Mapping[str, float], *, of_differences:
 def _mean_design(
     given: Mapping[str, float], compared: bool, paired: bool, test: str, systems: int
 ) -> VarianceModel:
-    """A mean of units with a standard deviation."""
+    """Return the design of a mean over units with a standard deviation."""
     sd = given["sd"]
     if "correlation" in given:
         sd, compared = sample_size.paired_sd(sd, given["correlation"]), True
@@ -128,7 +128,7 @@ def _mean_design(
 def _proportion_design(
     name: str, given: Mapping[str, float], compared: bool, paired: bool
 ) -> ProportionVarianceModel:
-    """A share of rows."""
+    """Return the design of a proportion of rows."""
     known = "discordant" in given
     _check(name, given, () if known and paired else ("value",), unused=("correlation",))
     value = given.get("value", NAN)
@@ -140,7 +140,7 @@ def _proportion_design(
 def _auc_design(
     name: str, kind: str, given: Mapping[str, float], compared: bool, paired: bool
 ) -> AreaVarianceModel:
-    """An area under a ROC or a precision-recall curve."""
+    """Return the design of an area under a ROC or precision-recall curve."""
     _check(name, given, ("value",), unused=("discordant",))
     value = given["value"]
     if not 0 < value < 1:
@@ -162,7 +162,7 @@ def _auc_design(
 
 
 def _count_unit(margin: str, unit: str, given: Mapping[str, float]) -> tuple[str, float]:
-    """What the user counts, and what share of it the measure is taken over."""
+    """Return the unit that the user counts, and which proportion of it the measure uses."""
     if margin in _MARGINS:
         name, share = _MARGINS[margin]
         if "prevalence" in given:
@@ -176,7 +176,7 @@ def _count_unit(margin: str, unit: str, given: Mapping[str, float]) -> tuple[str
 
 
 def parse_measure(measure: str | Measure, prefer: str) -> Measure:
-    """The measure of that name; where tasks share a name, of the preferred task."""
+    """Return the measure of that name; if tasks share the name, that of the preferred task."""
     if isinstance(measure, Measure):
         return measure
     for task in sorted(TASKS, key=lambda task: task != prefer):

@@ -1,4 +1,4 @@
-"""Evaluation of classifiers, of two classes or more."""
+"""Evaluation of binary and multiclass classifiers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def classification(
     memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """Evaluate predictions of classes, two or more.
+    """Evaluate binary or multiclass predictions.
 
     Parameters
     ----------
@@ -205,14 +205,14 @@ def classification(
     Returns
     -------
     Evaluation
-        Every measure with its interval and what the best constant prediction scores, the paired
-        comparison of several systems, confusion matrices, curves, slices and findings. Of several
-        classes a table has each against all others.
+        Estimates of all measures with intervals, the score of the best constant prediction, paired
+        comparisons of several systems, confusion matrices, curves, slices and findings. For more
+        than two classes, a table has the measures of each class against all others.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, saying where and what was expected.
+        If the input is invalid; the message says where, and what was expected.
 
     Examples
     --------
@@ -268,8 +268,10 @@ def _problem_from_rows(
     *,
     ordered: bool,
 ) -> tuple[Problem, Mapping[str, Any]]:
-    """The problem that columns in memory are of; and the columns, labels encoded where that has
-    been done."""
+    """Choose the problem for columns in memory.
+
+    Returns the problem, and the columns, of which labels are encoded if the problem is multiclass.
+    """
     predicted, scores = given["predicted"], (given["score"], given["probability"])
     two = labels is not None and names_two(labels, positive, *scores, threshold)
     if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
@@ -294,8 +296,11 @@ def _problem_from_stream(
     threshold: Threshold,
     undefined: str,
 ) -> tuple[Problem, StreamColumns]:
-    """The problem that the columns of a stream are of; and these, where a table of one column is
-    that column, and where those of one system are not told from systems by their names alone."""
+    """Choose the problem for the columns of a stream.
+
+    Returns the problem and the columns: a table with one column becomes that column, and the class
+    columns of a single system are wrapped so that they are not mistaken for systems.
+    """
     if len(flatten_names(columns.truth)) > 1:
         return _soft_label_problem(columns, positive, labels, threshold)
     columns = replace(columns, truth=flatten_names(columns.truth)[0])
@@ -324,7 +329,7 @@ def _class_problem(
     threshold: Threshold,
     undefined: str,
 ) -> Problem:
-    """The problem of classes that the columns of a stream are of."""
+    """Choose the binary or multiclass problem for the columns of a stream."""
     assert isinstance(columns.truth, str)
     if labels is not None:
         found = encode_labels(list(labels), "labels")

@@ -1,4 +1,4 @@
-"""Evaluation of clusters, and their stability where points are drawn anew (Hennig 2007)."""
+"""Evaluation of clusterings, and of their stability under resampling (Hennig 2007)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def clustering_functions(given: Any, systems: Mapping[str, Any]) -> dict[str, Callable[[Any], Any]]:
-    """How each clustering is made again, by name."""
+    """Return the clustering function of each system, by name."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -65,9 +65,13 @@ def _refit_function(estimator: Any) -> Callable[[Any], Any]:
 
 
 def bootstrap_stability(system: Clustering, how: Callable[[Any], Any], times: int) -> Stability:
-    """Points are drawn with replacement, those that are drawn clustered anew, each once. Of each
-    cluster the mean, over the draws, of its largest Jaccard index with a new one among these
-    points, noise left out; and of the ARI of both clusterings."""
+    """Compute the bootstrap stability of the clusters of a system (Hennig 2007).
+
+    Points are resampled with replacement, and the distinct points of each sample are re-clustered.
+    The stability of a cluster is the mean over samples of its largest Jaccard index with a new
+    cluster on these points (noise is not a cluster). The mean ARI of the two clusterings is
+    returned as well.
+    """
     if times < 10:
         raise InputError(f"n_reclusterings is {times}, expected 10 or more")
     points, n, k = system.points, system.n_rows, len(system.names)
@@ -90,8 +94,10 @@ def bootstrap_stability(system: Clustering, how: Callable[[Any], Any], times: in
 
 
 def _max_jaccard(own: IntArray, code: IntArray, clusters: int, names: Sequence[str]) -> FloatArray:
-    """The largest Jaccard index of each cluster with a new one; NaN where none of its points is
-    there."""
+    """Return the largest Jaccard index of each cluster with any new cluster.
+
+    It is NaN if no point of the cluster is in the sample.
+    """
     both = np.zeros((clusters, len(names)))
     np.add.at(both, (own, code), 1.0)
     there = both.sum(axis=1, keepdims=True)
@@ -102,7 +108,7 @@ def _max_jaccard(own: IntArray, code: IntArray, clusters: int, names: Sequence[s
 
 
 def stability_note(system: Clustering) -> str:
-    """What stands in the notes."""
+    """Return the note that reports the stability of a clustering."""
     of = system.stability
     assert of is not None
     low, high = float(np.nanmin(of.jaccard)), float(np.nanmax(of.jaccard))
@@ -153,12 +159,9 @@ def clustering(
     memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """Evaluate clusterings of points, against known classes or by how the points lie.
+    """Evaluate clusterings against known classes, or by internal measures of cluster geometry.
 
-    Intervals are about all points like these, put into clusters by the same rule. What all points
-    in one cluster get is the default of each measure. There are no ``weight`` and no ``cluster``:
-    pairs of points have no weights, and of points that come in groups nothing tells how much a
-    group moves a clustering; ``count`` takes frequencies.
+    The no-skill value of each measure is that of a single cluster with all points.
 
     Parameters
     ----------
@@ -253,13 +256,19 @@ def clustering(
     Returns
     -------
     Evaluation
-        Every measure with its interval, the paired comparison of several clusterings, tables of
-        their clusters, curves of silhouettes and points, and findings.
+        Estimates of all measures with intervals, paired comparisons of several clusterings, tables
+        of their clusters, curves of silhouettes and points, and findings.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, saying where and what was expected.
+        If the input is invalid; the message says where, and what was expected.
+
+    Notes
+    -----
+    Intervals generalise to other points of the same population that are assigned to clusters by the
+    same rule. There are no ``weight`` and ``cluster``: pairs of points have no weights, and the
+    influence of a group of points on a clustering is unknown. ``count`` takes frequency weights.
 
     Examples
     --------
@@ -318,7 +327,7 @@ def clustering(
 def _encode_clusterings(
     labels: Any, noise: str, baseline: Baseline
 ) -> tuple[dict[str, EncodedLabels], int]:
-    """The cluster of each point in every clustering, and how many points there are."""
+    """Return the encoded clusters of every clustering, and the number of points."""
     given = {
         n: encode_labels(of, column_name("labels", n))
         for n, of in named_systems(labels, "labels").items()
@@ -335,8 +344,7 @@ def _encode_clusterings(
 
 
 def _check(measures: Iterable[Measure], clusters: Collection[str], *, sliced: bool) -> None:
-    """That there are the clusters that measures are asked of, in some clustering, and no slices of
-    measures of points."""
+    """Check that clusters named by measures exist, and that measures of points are not sliced."""
     for measure in measures:
         check_named_classes(measure, sorted(clusters), "cluster")
         if sliced and measure.definition.reads != "partitions":
@@ -349,7 +357,7 @@ def _check(measures: Iterable[Measure], clusters: Collection[str], *, sliced: bo
 def _read_geometry(
     features: Any, distances: Any, metric: str, rows: int, repeats: RowRepeats
 ) -> dict[str, Any]:
-    """Where points are, or how far apart."""
+    """Read the coordinates of the points, or their distances."""
     if metric not in METRICS:
         raise InputError(f"metric is {metric!r}, expected one of {', '.join(METRICS)}")
     if features is not None and distances is not None:

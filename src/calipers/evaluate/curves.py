@@ -1,4 +1,4 @@
-"""Curves as numbers: of scores at every threshold, of runs over topics and on one."""
+"""Curves as numbers: of scores at every threshold, and of runs over topics or on one topic."""
 
 from __future__ import annotations
 
@@ -30,59 +30,67 @@ def curve(
     binning: str | None = None,
     thin: bool = False,
 ) -> Curve | Curves:
-    """One kind of curve of an evaluation by rows: of scores or probabilities at every distinct
-    score, of residuals, or of predicted quantiles.
+    """Compute a curve of scores, probabilities, residuals or predicted quantiles.
+
+    Curves of scores have a point at every distinct score.
 
     Parameters
     ----------
-    evaluation
-        What :func:`calipers.classification`, ``multilabel`` or ``regression`` gave.
-    kind
-        Of scores. ``"ROC"``: TPR against FPR. ``"PR"``: precision against recall. ``"DET"``: FNR
-        against FPR.
-        ``"lift"`` and ``"gain"``: lift and recall against the share predicted positive. ``"cost"``:
-        the lowest normalised expected cost FNR · p + FPR · (1 − p) of any threshold against the
-        probability cost p. ``"net benefit"``: TP/n − FP/n · p/(1 − p) against the threshold
-        probability p, of probabilities only. ``"threshold"``: a measure against the threshold.
-        ``"density"``: the histogram of the scores of a class, scaled to an area of 1.
-        ``"calibration"``: the share of positives against the probability by isotonic regression,
-        with consistency bands; ``"calibration by bins"``: in bins, with Wilson's
-        intervals; ``"probabilities"``: the share of rows in twenty bars. All three of probabilities
-        only. Of predicted numbers. ``"normal quantiles"``, ``"residuals"``, ``"values"``,
-        ``"prediction given truth"``, ``"truth given prediction"``, ``"residual given prediction"``,
-        ``"residual given truth"``.
-        Of predicted quantiles. ``"quantile coverage"``: the share of rows at or below each quantile
-        against its level; ``"coverage given prediction"`` and ``"coverage given truth"``: that of a
-        central interval in tenths of the rows.
-    system
-        Which system; all of them unless one is named.
-    measure
-        For ``"threshold"``: any measure of counts.
-    series
-        Which class, for ``"density"`` and for several classes, each against the rest; which
-        interval, as ``"90%"``, where there are several.
-    output
-        Which number, where several are predicted of each row.
-    bins, binning
-        For ``"calibration by bins"``: how many there are at most, 10 unless said, and whether they
-        are ``"equal-mass"`` or ``"equal-width"``. The curve's ``threshold`` holds the rows (or the
-        weight) of each.
-    thin
-        Whether to leave out points as the report does; it says in ``tolerance`` what that costs.
+    evaluation : Evaluation
+        Result of :func:`calipers.classification`, ``multilabel`` or ``regression``.
+    kind : str
+        Kind of curve.
+
+        Of scores: ``"ROC"`` (TPR against FPR); ``"PR"`` (precision against recall); ``"DET"`` (FNR
+        against FPR); ``"lift"`` and ``"gain"`` (lift and recall against the proportion predicted
+        positive); ``"cost"`` (the lowest normalised expected cost FNR · p + FPR · (1 − p) of any
+        threshold against the probability cost p); ``"threshold"`` (a measure against the
+        threshold); ``"density"`` (the histogram of the scores of a class, scaled to an area of 1).
+
+        Of probabilities only: ``"net benefit"`` (TP/n − FP/n · p/(1 − p) against the threshold
+        probability p); ``"calibration"`` (the proportion of positives against the probability, by
+        isotonic regression, with consistency bands); ``"calibration by bins"`` (the same in bins,
+        with Wilson intervals); ``"probabilities"`` (a histogram with twenty bars).
+
+        Of point predictions: ``"normal quantiles"``, ``"residuals"``, ``"values"``,
+        ``"prediction given truth"``, ``"truth given prediction"``, ``"residual given prediction"``
+        and ``"residual given truth"``.
+
+        Of predicted quantiles: ``"quantile coverage"`` (the proportion of rows at or below each
+        quantile against its level); ``"coverage given prediction"`` and ``"coverage given truth"``
+        (the coverage of a central interval in tenths of the rows).
+    system : str, optional
+        Name of a system. By default the curves of all systems are computed.
+    measure : str, default='accuracy'
+        Measure of the confusion matrix, for ``"threshold"``.
+    series : str, optional
+        Class, for ``"density"`` and for multiclass data (each class against all others); or
+        interval, such as ``"90%"``, if there are several.
+    output : str, optional
+        Name of an output of a multioutput regression.
+    bins : int, optional
+        Maximum number of bins of ``"calibration by bins"``, by default 10.
+    binning : {'equal-mass', 'equal-width'}, optional
+        Binning of ``"calibration by bins"``. The curve's ``threshold`` has the number of rows (or
+        the weight) of each bin.
+    thin : bool, default=False
+        Whether to downsample the points as in the report; ``tolerance`` of the curve has the error
+        that this makes.
 
     Returns
     -------
-    Curve, or Curves of several systems
-        ``x``, ``y`` and ``threshold`` have one element a point; ``to_frame()`` makes a table of
-        them, ``chart()`` a figure, of all systems together; ``curves["forest"]`` is that of one. Of
-        a system that predicts labels only, ``"ROC"`` is a point. ROC and PR have a pointwise and a
-        simultaneous band: see :func:`calipers.inference.bands.roc_limits`.
+    Curve or Curves
+        Curve of one system, or the curves of several. ``x``, ``y`` and ``threshold`` have one
+        element per point; ``to_frame()`` returns a table and ``chart()`` a figure of all systems;
+        ``curves["forest"]`` is the curve of one system. For a system that predicts labels only,
+        ``"ROC"`` is a point. ROC and PR curves have a pointwise and a simultaneous band: see
+        :func:`calipers.inference.bands.roc_limits`.
 
     Raises
     ------
     InputError
-        For an unknown kind, system, class or measure, a class that has to be named, and an
-        evaluation without curves.
+        If a kind, system, class or measure is unknown, the class is ambiguous, or the evaluation
+        has no curves.
 
     Examples
     --------
@@ -127,7 +135,7 @@ def curve(
 def _make_curves(
     system: str | None, curves: LazyCurves, make: Callable[[str | None], Curve]
 ) -> Curve | Curves:
-    """The curve of the system asked for, or else that of each."""
+    """Return the curve of the requested system, or the curves of all systems."""
     names = list(dict.fromkeys(one.system for one in curves.plan))
     if system is not None or len(names) == 1:
         return make(system)
@@ -144,7 +152,7 @@ def _score_curve(
     bins: int | None,
     binning: str | None,
 ) -> Curve:
-    """The curve of one system; of one without scores its point of the ROC plane."""
+    """Return the curve of one system; without scores, its point in ROC space."""
     charts = {chart.name: chart for chart in curve_charts(OF_SCORES) if chart.curve is not None}
     chart = charts[match_name("curve", kind, charts)]
     name = resolve_name("system", system, [one.system for one in curves.plan])
@@ -180,8 +188,7 @@ def _regression_curve(
     series: str | None,
     output: str | None,
 ) -> Curve:
-    """One of the curves that a page draws of predicted numbers or quantiles; no other is
-    computed."""
+    """Compute one of the curves of predicted numbers or quantiles that a report has."""
     kind = match_name("curve", kind, dict.fromkeys(curves.kinds))
     there = [(place, one) for place, one in enumerate(curves.plan) if one.kind == kind]
     for name, asked in (("output", output), ("system", system), ("series", series)):
@@ -191,7 +198,7 @@ def _regression_curve(
 
 
 def _bin_options(bins: int | None, binning: str | None) -> dict[str, Any]:
-    """Bins that were asked for, checked as a measure's are."""
+    """Return the requested options of bins, checked as parameters of a measure are."""
     asked = {"bins": bins, "binning": binning}
     given = {name: value for name, value in asked.items() if value is not None}
     for name, value in given.items():
@@ -210,35 +217,39 @@ def averaged_curves(
     interpolated: bool | None = None,
     points: Sequence[float] | None = None,
 ) -> Curves:
-    """The precision-recall curve of each run of an evaluation, averaged over its topics.
+    """Compute the precision-recall curve of each run, averaged over topics.
 
     Parameters
     ----------
-    evaluation
-        What :func:`calipers.retrieval` gave.
-    at
-        ``"recalls"``: at fixed levels of recall, the mean of the precision there. ``"ranks"``: at
-        fixed ranks, the mean precision against the mean recall of the documents down to there.
-    interpolated
-        Whether the precision of a topic is the highest one at that recall or any beyond it, or the
-        one at that very place. Unless said, interpolated at recalls and raw at ranks.
-    points
-        The recalls or ranks: 0, 0.1, …, 1, or 5, 10, 15, 20, 30, 50, 100, … unless given.
+    evaluation : Evaluation
+        Result of :func:`calipers.retrieval`.
+    at : {'recalls', 'ranks'}, default='recalls'
+        ``"recalls"``: the mean precision at fixed levels of recall. ``"ranks"``: the mean precision
+        against the mean recall at fixed ranks.
+    interpolated : bool, optional
+        Whether precision is interpolated: the highest precision at this recall or any higher
+        recall. By default it is interpolated at recalls and raw at ranks.
+    points : list of float, optional
+        Recalls or ranks. By default 0, 0.1, …, 1, or 5, 10, 15, 20, 30, 50, 100, ….
 
     Returns
     -------
-    Curves, a tuple of Curve
-        One a run, ``chart()`` draws all; ``threshold`` holds the ranks. The points are the means of
-        ``IPrec@r`` or ``P@recall=r``, and of ``P@k`` against ``R@k``, as in a table: each over the
-        topics where it is defined, and with 0 at a recall that its ranking does not reach. The band
-        is the pointwise interval of the mean precision, by the method that the tables name; there
-        is none with ``interval="none"``. Tied documents stand by descending id, whatever ``ties``
-        the evaluation has.
+    Curves
+        Tuple with one curve per run; ``chart()`` plots all of them, and ``threshold`` has the
+        ranks. The band is the pointwise interval of the mean precision, by the method of the
+        tables; there is none with ``interval="none"``.
 
     Raises
     ------
     InputError
-        For an evaluation that is no retrieval, or that was read from a file.
+        If the evaluation is not of retrieval, or was read from a file.
+
+    Notes
+    -----
+    The points are the means of ``IPrec@r`` or ``P@recall=r``, and of ``P@k`` against ``R@k``, as in
+    a table: each is a mean over the topics where it is defined, with 0 at a recall that the ranking
+    does not reach. Tied documents are ordered by descending id, whatever the ``ties`` of the
+    evaluation.
 
     Examples
     --------
@@ -265,32 +276,32 @@ def averaged_curves(
 def topic_curves(
     evaluation: Evaluation, topic: str, kind: str = "PR", *, collection_size: int | None = None
 ) -> Curves:
-    """The curve of each run of an evaluation on one topic, rank by rank.
+    """Compute the curve of each run on one topic, with a point at each rank.
 
     Parameters
     ----------
-    evaluation
-        What :func:`calipers.retrieval` gave.
-    topic
-        One of its topics, with a relevant document.
-    kind
+    evaluation : Evaluation
+        Result of :func:`calipers.retrieval`.
+    topic : str
+        Topic with at least one relevant document.
+    kind : {'PR', 'interpolated PR', 'ROC'}, default='PR'
         ``"PR"``: precision against recall at each rank. ``"interpolated PR"``: at each recall that
-        the run reaches, the highest precision at that recall or beyond. ``"ROC"``: recall against
-        fall-out at each rank, from nothing retrieved to the whole collection.
-    collection_size
-        How many documents there are, for ``"ROC"``.
+        the run reaches, the highest precision at that recall or higher. ``"ROC"``: recall against
+        fall-out at each rank, from no document to the whole collection.
+    collection : int, optional
+        Number of documents in the collection, required for ``"ROC"``.
 
     Returns
     -------
-    Curves, a tuple of Curve
-        One a run, ``chart()`` draws all; ``threshold`` holds the ranks. The points are ``P@k``,
-        ``R@k`` and ``fallout@k``.
+    Curves
+        Tuple with one curve per run; ``chart()`` plots all of them, and ``threshold`` has the
+        ranks. The points are ``P@k``, ``R@k`` and ``fallout@k``.
 
     Raises
     ------
     InputError
-        For an unknown topic, one without relevant documents, a collection that is missing or too
-        small, and an evaluation that is no retrieval.
+        If the topic is unknown or has no relevant documents, ``collection`` is missing or too
+        small, or the evaluation is not of retrieval.
 
     Examples
     --------

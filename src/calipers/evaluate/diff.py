@@ -1,4 +1,4 @@
-"""What changed between two evaluations that were written down."""
+"""Changes between two saved evaluations."""
 
 from __future__ import annotations
 
@@ -25,8 +25,19 @@ _THEN, _NOW = "before", "after"
 
 @dataclass(frozen=True)
 class MeasureChange:
-    """A number of one evaluation beside that of another; ``difference`` is tested on the units that
-    both kept, where they did."""
+    """Change of a measure between two evaluations.
+
+    Attributes
+    ----------
+    system : str
+        Name of the system, or ``"old → new"`` if it was renamed.
+    measure : str
+        Name of the measure.
+    before, after : Estimate
+        Estimates of the two evaluations.
+    difference : Difference, optional
+        Tested difference on the units that both evaluations stored.
+    """
 
     system: str
     measure: str
@@ -36,12 +47,12 @@ class MeasureChange:
 
     @property
     def value(self) -> float:
-        """After minus before; NaN where one of them is undefined."""
+        """Value after minus value before; NaN if either is undefined."""
         return self.after.value - self.before.value
 
     @property
     def p(self) -> float:
-        """The p-value, adjusted for other measures where that was done; NaN where none is known."""
+        """Adjusted p-value if there is one, else the p-value; NaN without a test."""
         d = self.difference
         if d is None:
             return float("nan")
@@ -49,12 +60,12 @@ class MeasureChange:
 
     @property
     def differs(self) -> bool:
-        """Whether the number is another one."""
+        """Whether the two values differ."""
         before, after = self.before.value, self.after.value
         return not (before == after or (math.isnan(before) and math.isnan(after)))
 
     def row(self) -> dict[str, Any]:
-        """As a row of a table, in full precision."""
+        """Return the change as a row of a table, in full precision."""
         out: dict[str, Any] = {"system": self.system, "measure": self.measure}
         for name, one in (("before", self.before), ("after", self.after)):
             out[name] = _finite_or_none(one.value)
@@ -75,12 +86,23 @@ def _finite_or_none(x: float) -> float | None:
 def diff_evaluations(
     before: Evaluation, after: Evaluation
 ) -> tuple[list[MeasureChange], list[str]]:
-    """The numbers of two evaluations side by side, and what else was different, in sentences.
+    """Compare the values of two evaluations, and list their other differences.
 
-    Systems of one name belong together; so do the only ones that are left. Where both evaluations
-    kept their topics or groups, and these are the same, each change is tested as
-    :func:`calipers.compare` does it. Where they kept confusion matrices, these are taken for
-    independent samples.
+    Systems are matched by name; if one system of each evaluation is left, these two are matched as
+    well. If both evaluations stored the same topics or groups, each change is tested as by
+    :func:`calipers.compare`. Stored confusion matrices are compared as independent samples.
+
+    Parameters
+    ----------
+    before, after : Evaluation
+        Evaluations of the same task.
+
+    Returns
+    -------
+    list of MeasureChange
+        Change of each measure that both evaluations have.
+    list of str
+        Other differences, one sentence each.
 
     Raises
     ------
@@ -100,7 +122,7 @@ def diff_evaluations(
 
 
 def _pairs(before: Sequence[str], after: Sequence[str]) -> dict[str, str]:
-    """Systems that belong together, by the name of before."""
+    """Match the systems of two evaluations; keys are the names in ``before``."""
     same = {name: name for name in before if name in after}
     old = [name for name in before if name not in same]
     new = [name for name in after if name not in same]
@@ -114,7 +136,7 @@ def _format_rename(old: str, new: str) -> str:
 def _estimates(
     before: Evaluation, after: Evaluation, old: str, new: str
 ) -> Iterator[tuple[str, Estimate, Estimate]]:
-    """Each measure that a system has in both, with what it was and is."""
+    """Yield each measure that a system has in both evaluations, with both estimates."""
     then, now = (
         {e.measure: e for e in of.estimates if e.system == name}
         for of, name in ((before, old), (after, new))
@@ -127,7 +149,7 @@ def _estimates(
 def _tested_differences(
     before: Evaluation, after: Evaluation, pairs: Mapping[str, str]
 ) -> tuple[dict[tuple[str, str], Difference], list[str]]:
-    """The tested differences by system and measure; and why there are none."""
+    """Return the tested differences by system and measure, and the reasons if there are none."""
     then, now = before.predictions, after.predictions
     if then is None or now is None:
         where = " and ".join(
@@ -163,7 +185,7 @@ def _tested_differences(
 
 
 def _measures_of_both(before: Evaluation, after: Evaluation, old: str, new: str) -> list[Measure]:
-    """The measures that the system has then and now."""
+    """Return the measures that the system has in both evaluations."""
     from calipers.measures import TASKS, parse
 
     both = [m for m, *_ in _estimates(before, after, old, new)]
@@ -171,7 +193,7 @@ def _measures_of_both(before: Evaluation, after: Evaluation, old: str, new: str)
 
 
 def _settings(evaluation: Evaluation) -> Settings:
-    """Those that an evaluation was made with."""
+    """Return the settings of inference of an evaluation."""
     from calipers.evaluation.options import make_settings
 
     said = evaluation.provenance
@@ -181,7 +203,7 @@ def _settings(evaluation: Evaluation) -> Settings:
 def _paired_differences(
     before: Evaluation, after: Evaluation, old: str, new: str
 ) -> Sequence[Difference]:
-    """A system now against then, on the topics that both evaluations kept."""
+    """Compare a system after with before, on the topics that both evaluations stored."""
     from calipers.evaluation.compare import paired_comparison
     from calipers.evaluation.stored_predictions import StoredSystem
     from calipers.evaluation.topic_scores import TopicScores
@@ -211,7 +233,7 @@ def _paired_differences(
 def _independent_differences(
     before: Evaluation, after: Evaluation, old: str, new: str
 ) -> Sequence[Difference]:
-    """A system now against then, by the matrices that both evaluations kept."""
+    """Compare a system after with before, by the stored confusion matrices."""
     from calipers.evaluation.compare import paired_comparison
 
     assert before.predictions is not None
@@ -235,7 +257,7 @@ def _independent_differences(
 def _other_changes(
     before: Evaluation, after: Evaluation, pairs: Mapping[str, str]
 ) -> Iterator[str]:
-    """What else is different, a sentence each."""
+    """Yield the other differences of two evaluations, one sentence each."""
     measures = [list(dict.fromkeys(e.measure for e in of.estimates)) for of in (before, after)]
     for names, what in (
         ([n for n in before.systems if n not in pairs], "Only in the first"),

@@ -1,4 +1,4 @@
-"""Evaluation of values per unit that something else computed."""
+"""Evaluation of values per unit that were computed by another tool."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def from_values(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> Evaluation:
-    """Evaluate values that another tool computed, one for each unit: topics, data sets, users.
+    """Evaluate values computed by another tool, one for each unit (topic, data set, user).
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ def from_values(
     Returns
     -------
     Evaluation
-        Of each system and measure the mean over units. Values of a measure of rankings that the
-        catalogue knows keep to its range, and shares have the interval of shares, if the values are
-        such that they can be of that measure.
+        Mean over units of each system and measure. If the catalogue knows the measure as a ranking
+        measure, and the values are possible values of it, intervals respect its range, and
+        proportions have the interval of a proportion.
 
     Raises
     ------
     InputError
-        For a value that is no number or stands twice, and for a unit that one system lacks.
+        If a value is not a number or appears twice, or a unit is missing from a system.
 
     Examples
     --------
@@ -146,7 +146,7 @@ GIVEN = "given"
 
 
 class _ExternalMeasure(Measure):
-    """A measure that something else computed: its name says nothing of its parameters."""
+    """Measure computed by another tool; its name is not parsed for parameters."""
 
     def __str__(self) -> str:
         return self.definition.name
@@ -165,9 +165,10 @@ class _ExternalDefinition:
 def directions(
     names: Sequence[str], lower_is_better: str | Sequence[str]
 ) -> tuple[dict[str, bool | None], tuple[str, ...]]:
-    """Whether higher is better of each measure (None where neither is), and what had to be assumed.
+    """Return for each measure whether higher is better, and notes on what was assumed.
 
-    It is what the user says, what the catalogue says, else yes.
+    The direction is None if neither is better. It is given by ``lower_is_better``, else by the
+    catalogue; by default, higher is better.
     """
     lower = [lower_is_better] if isinstance(lower_is_better, str) else list(lower_is_better)
     for name in lower:
@@ -192,14 +193,19 @@ def directions(
 
 @functools.lru_cache(maxsize=256)
 def _known_directions(name: str, _: tuple[int, ...]) -> frozenset[bool | None]:
-    """Which ways the measures that a name may mean point, in this edition of the catalogue. A name
-    that means nothing is looked up in words of every task, which takes longer than a comparison."""
+    """Return the directions of the measures that a name may denote.
+
+    The result is cached by the edition of the catalogue: an unknown name is looked up in every
+    task, which takes longer than a comparison.
+    """
     return frozenset(m.definition.higher_is_better for m in parse_by_task(name))
 
 
 def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Measure:
-    """The measure of the catalogue whose values these can be; else one of which nothing is known
-    but its name and direction."""
+    """Return the catalogue's measure that these values can belong to, or an external measure.
+
+    Only the name and direction of an external measure are known.
+    """
     known = _ranking_measure(name, values[~np.isnan(values)])
     as_known = known is not None and known.definition.higher_is_better is higher_is_better
     if known is not None and as_known and str(known) == name:
@@ -219,7 +225,7 @@ def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Me
 
 @functools.lru_cache(maxsize=256)
 def _named_of_rankings(name: str, _: tuple[int, ...]) -> Measure | None:
-    """What the name means of rankings, in this edition of the catalogue."""
+    """Return the ranking measure with that name in this edition of the catalogue."""
     try:
         return parse(name, TASKS["retrieval"])
     except UnknownMeasureError:
@@ -227,9 +233,11 @@ def _named_of_rankings(name: str, _: tuple[int, ...]) -> Measure | None:
 
 
 def _ranking_measure(name: str, values: FloatArray) -> Measure | None:
-    """The measure of rankings that answers to the name, is a mean over topics (or a geometric
-    one), and can have these values: percentages are outside of its range, and shares of topics are
-    of 0 and 1."""
+    """Return the ranking measure of that name, if these can be its values.
+
+    It has to be a mean (or geometric mean) over topics. Percentages are outside the range of
+    measures, and proportions of topics take only the values 0 and 1.
+    """
     found = _named_of_rankings(name, edition())
     if found is None:
         return None

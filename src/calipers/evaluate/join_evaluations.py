@@ -1,4 +1,4 @@
-"""Two evaluations of the same rows as one."""
+"""Joint evaluation of two evaluations of the same rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,27 @@ from calipers.results import Evaluation
 def join_evaluations(
     new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: str
 ) -> Evaluation:
-    """Both by one measure of the first, as if they had been evaluated together; the second, an
-    evaluation of one system or a file that was kept, is the baseline.
+    """Join two evaluations by one measure of the first, as if evaluated together.
+
+    Parameters
+    ----------
+    new : Evaluation
+        Evaluation of rows that was computed from data.
+    base : Evaluation or path
+        Evaluation of one system, or a file with stored predictions, which is the baseline.
+    measure : str
+        Measure of the first evaluation.
+
+    Returns
+    -------
+    Evaluation
+        Evaluation of all systems by this measure.
 
     Raises
     ------
     InputError
-        Where the first was read from a file, is not of rows, or does not have the measure; and
-        where the rows of the second are others.
+        If the first was read from a file, is not an evaluation of rows, or does not have the
+        measure; or if the rows of the second differ.
     """
     source = new.sources
     if not isinstance(source, RowSystems):
@@ -48,6 +61,6 @@ def join_evaluations(
 
 @dataclass(frozen=True, eq=False)
 class _TaskProblem(Problem):
-    """A problem of which nothing is known but the task."""
+    """Problem of which only the task is known."""
 
     task: str

@@ -1,4 +1,4 @@
-"""Evaluations of rows that were added up before: of days or shards, each read once."""
+"""Evaluation of merged states: statistics of days or shards, each of which was read once."""
 
 from __future__ import annotations
 
@@ -29,24 +29,25 @@ from calipers.results import Evaluation
 
 @validate_arguments
 def save_state(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
-    """Write what an evaluation of a stream added up into a file, for :func:`merge_states`.
+    """Write the statistics of a streamed evaluation to a file, for :func:`merge_states`.
 
-    The file holds the statistics of all rows, such as counts, moments and every distinct score with
-    the weight of both classes; it holds no rows. It is a zip archive of plain arrays with a header
-    in JSON, and is written whole or not at all.
+    The file contains the statistics of all rows, such as counts, moments, and every distinct score
+    with the weight of both classes; it contains no rows. It is a zip archive of plain arrays with a
+    JSON header, and is written atomically.
 
     Parameters
     ----------
-    evaluation
-        Of ``classification``, ``multilabel``, ``regression`` or ``agreement`` with
+    evaluation : Evaluation
+        Result of ``classification``, ``multilabel``, ``regression`` or ``agreement`` with
         ``engine="stream"``, or of :func:`merge_states`.
-    path
-        The file.
+    path : str or path
+        Path of the file.
 
     Raises
     ------
     InputError
-        If the rows were in memory, the evaluation was read from a file, or none can be written.
+        If the rows were in memory, the evaluation was read from a file, or the file cannot be
+        written.
 
     Examples
     --------
@@ -80,13 +81,13 @@ def merge_states(
     level: float = 0.95,
     memory: int | str | None = None,
 ) -> Evaluation:
-    """The evaluation of all rows behind several states, as if they had been read at once.
+    """Merge saved evaluation states (of days or shards) into one evaluation.
 
-    Values equal those of one evaluation of all rows up to rounding, in whatever order the states
-    come, and so do the intervals that follow from statistics alone: of counts, of means of losses,
-    of areas (DeLong) and of recalibration. Paired differences of systems, clusters, R² and
-    correlations take a second look at the rows, which a state does not have: their values come
-    without an interval, and say so.
+    Values equal those of one evaluation of all rows up to rounding, for any order of the states. So
+    do the intervals that depend on the statistics alone: those of counts, means of losses, AUC
+    (DeLong) and recalibration. Paired differences of systems, clusters, R² and correlations need a
+    second pass over the rows, which states do not contain: their values have no interval, and the
+    reason is given.
 
     Parameters
     ----------
@@ -106,10 +107,19 @@ def merge_states(
         Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
         Dask, 1 GB in each process. It bounds the tables of scores.
 
+    Returns
+    -------
+    Evaluation
+        Evaluation of all rows.
+
     Raises
     ------
     InputError
-        If a file is no state, is damaged or of another version, or if states do not go together.
+        If a file is not a state, is damaged or has another version, or if states are incompatible.
+
+    See Also
+    --------
+    calipers.save_state : Write the state of an evaluation.
 
     Examples
     --------
@@ -139,7 +149,7 @@ def merge_states(
 
 
 def _problem(plan: Mapping[str, Any]) -> Problem:
-    """The problem that sums are of."""
+    """Return the problem of the statistics in a state."""
     for alone in (RegressionProblem, QuantileProblem):
         if plan["task"] == alone.kind:
             return alone()

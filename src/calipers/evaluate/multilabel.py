@@ -1,4 +1,4 @@
-"""Evaluation of rows that may have several labels."""
+"""Evaluation of multilabel predictions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def multilabel(
     memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """Evaluate predicted labels of rows that may have none, one or several.
+    """Evaluate multilabel predictions, where a row may have any number of labels.
 
     Parameters
     ----------
@@ -179,13 +179,13 @@ def multilabel(
     Returns
     -------
     Evaluation
-        Every measure with its interval, the paired comparison of several systems, a table of the
-        labels, curves, slices and findings.
+        Estimates of all measures with intervals, paired comparisons of several systems, a table of
+        the labels, curves, slices and findings.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, saying where and what was expected.
+        If the input is invalid; the message says where, and what was expected.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def multilabel(
 
 
 def _read(data: Any, separator: str | None, named: tuple[Any, ...]) -> Any:
-    """A path as the table that it holds; in the columns of text an empty field is no label."""
+    """Read the table at a path; empty fields of label columns in CSV are rows without labels."""
     if separator is None or not isinstance(data, str | os.PathLike):
         return data
     table = read_table(data)

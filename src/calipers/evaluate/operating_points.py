@@ -1,4 +1,4 @@
-"""Operating points: which threshold to use, and what it will be worth on other rows."""
+"""Operating points: choice of a threshold, and its performance on other rows."""
 
 from __future__ import annotations
 
@@ -35,45 +35,63 @@ def operating_point(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> Evaluation:
-    """The threshold that a rule chooses, and every measure of counts there.
+    """Choose a threshold by a rule, and evaluate the confusion matrix at this threshold.
 
     Parameters
     ----------
-    truth, score, positive, weight, count, cluster
-        As :func:`calipers.classification` takes them; or, as ``truth``, an evaluation that it made
-        of two classes from scores or probabilities.
-    rule
-        ``"youden"``, ``"closest"`` (to FPR 0 and recall 1), ``"cost"``, or any other measure of
-        counts, such as ``"F2"``, ``"MCC"``, ``"accuracy"`` or
-        ``"sens-spec(sensitivity_share=0.7)"``: the threshold of its best value.
-        ``"specificity>=0.9"`` is the one of the best recall with such a specificity,
-        ``"recall>=0.9"`` the reverse; ``"F1 where recall>=0.8 & precision>=0.5"`` says what is to
-        be best. ``"recall@precision=0.9"`` and its like are read off the scores. Of several
-        thresholds that are equally good, the highest.
-    system
-        Which system of an evaluation of several; all that have scores unless one is named.
-    prevalence
-        The share of positives where the system will be used: PPV and NPV there are added, and
-        costs are expected there.
-    costs
-        What a false positive and a false negative cost, for the rule ``"cost"``.
-    measures
-        Measures of counts; the usual ones if none are named.
-    interval, level, n_resamples, seed
-        See the documentation on inference.
+    truth : array-like of shape (n,), or Evaluation
+        True class of each row; or a binary evaluation of scores or probabilities, as returned by
+        :func:`calipers.classification`.
+    score : array-like of shape (n,), or dict of such, optional
+        Scores, higher for the positive class; for several systems a dict from their names to
+        columns. Required unless ``truth`` is an evaluation.
+    rule : str, default='youden'
+        Rule that chooses the threshold: ``"youden"``, ``"closest"`` (to FPR 0 and recall 1),
+        ``"cost"``, or any other measure of the confusion matrix, such as ``"F2"``, ``"MCC"``,
+        ``"accuracy"`` or ``"sens-spec(sensitivity_share=0.7)"``, whose best value is chosen.
+        ``"specificity>=0.9"`` maximises recall under this constraint, ``"recall>=0.9"``
+        specificity; ``"F1 where recall>=0.8 & precision>=0.5"`` names the measure to optimise.
+        Measures such as ``"recall@precision=0.9"`` are computed from the scores. The highest of
+        several optimal thresholds is chosen.
+    system : str, optional
+        Name of a system. By default all systems with scores are included.
+    positive : label, optional
+        Positive class, as in :func:`calipers.classification`.
+    weight, count, cluster : array-like of shape (n,), optional
+        Weight, frequency weight and cluster of each row, as in :func:`calipers.classification`.
+    prevalence : float, optional
+        Prevalence in the target population. PPV and NPV at this prevalence are added, and expected
+        costs are those at this prevalence.
+    costs : tuple of float, optional
+        Costs of a false positive and of a false negative, for the rule ``"cost"``.
+    measures : str, Measure, or list of such, optional
+        Measures of the confusion matrix. By default those of the rule and the default measures.
+    interval : str or list of str, default='auto'
+        Interval method, as in :func:`calipers.classification`.
+    level : float, default=0.95
+        Confidence level of the intervals.
+    n_resamples : int, default=2000
+        Number of bootstrap replicates.
+    seed : int, default=0
+        Seed of the random number generator.
 
     Returns
     -------
     Evaluation
-        Its first row is the threshold. Intervals of the others take the threshold as given. Each
-        estimate has ``out_of_bag``, the value that the rule gets on rows it did not see, and
-        ``optimism``, by how much ``value`` exceeds it.
+        The first row is the threshold; the intervals of all other rows treat the threshold as
+        fixed. Each estimate has ``out_of_bag``, the value of the rule on rows that were not used to
+        choose the threshold, and ``optimism``, the difference between ``value`` and it.
 
     Raises
     ------
     InputError
-        For a rule that no threshold satisfies, or that is none, and for what
-        :func:`calipers.classification` refuses.
+        If the rule cannot be parsed, no threshold satisfies it, or the input is invalid for
+        :func:`calipers.classification`.
+
+    See Also
+    --------
+    rule_in_rule_out : Two thresholds, with an indeterminate region between them.
+    calipers.cutoffs : Measures at every threshold.
 
     Examples
     --------
@@ -122,7 +140,7 @@ def operating_point(
 
 
 def _system_columns(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
-    """The columns of a system of an evaluation, or of all that have scores."""
+    """Return the columns of a system of an evaluation, or of all systems with scores."""
     systems: Mapping[str, Any] = getattr(evaluation.sources, "by_name", {})
     if name is not None and systems and name not in systems:
         raise InputError(f"there is no system {name!r}, only {', '.join(systems)}")
@@ -162,27 +180,43 @@ def rule_in_rule_out(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> DecisionRegions:
-    """Which scores rule a row in, which rule it out, and which do neither.
+    """Determine the scores that rule a row in or out, and the indeterminate region between.
 
-    The rule-in region is the largest with at least that ``ppv`` and ``specificity``, the rule-out
-    region the largest with at least that ``npv`` and ``sensitivity``; a bound left away does not
-    count, and a region without bounds is left out.
+    The rule-in region is the largest with at least this ``ppv`` and ``specificity``, the rule-out
+    region the largest with at least this ``npv`` and ``sensitivity``. Bounds that are None are
+    ignored, and a region without bounds is omitted.
 
     Parameters
     ----------
-    truth, score, system
-        As :func:`operating_point` takes them; of one system.
-    ppv, specificity, npv, sensitivity
-        The bounds.
-    prevalence
-        The share of positives where the system will be used, for ``ppv`` and ``npv``.
-    positive, weight, count, cluster, measures, interval, level, n_resamples, seed
-        As for :func:`operating_point`.
+    truth : array-like of shape (n,), or Evaluation
+        True class of each row; or a binary evaluation of scores or probabilities.
+    score : array-like of shape (n,), optional
+        Scores of one system. Required unless ``truth`` is an evaluation.
+    ppv, specificity : float, optional
+        Lower bounds for the rule-in region.
+    npv, sensitivity : float, optional
+        Lower bounds for the rule-out region.
+    prevalence : float, optional
+        Prevalence in the target population, for ``ppv`` and ``npv``.
+    system : str, optional
+        Name of the system, if the evaluation has several.
+    positive, weight, count, cluster, measures, interval, level, resamples, seed : optional
+        See :func:`operating_point`.
+
+    Returns
+    -------
+    DecisionRegions
+        Thresholds of both regions, the evaluations at these thresholds, and the proportions of
+        rows, and of positives, in the three regions.
 
     Raises
     ------
     InputError
-        For no bound at all, and for what :func:`operating_point` refuses.
+        If no bound is given, or the input is invalid for :func:`operating_point`.
+
+    See Also
+    --------
+    operating_point : Choose a single threshold.
 
     Examples
     --------
@@ -231,7 +265,7 @@ def rule_in_rule_out(
 def _region_proportions(
     evaluation: Evaluation | None, rule_in: float, rule_out: float
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Of all rows in the regions, and of positives in each."""
+    """Return the proportions of rows in the regions, and of positives within each."""
     if evaluation is None:
         return {"in": 0.0, "open": 1.0, "out": 0.0}, {}
     (system,) = evaluation.sources.by_name.values()

@@ -1,4 +1,4 @@
-"""How much runs have in common, whatever is relevant: rank-biased overlap and shared documents."""
+"""Overlap of runs, without judgments: rank-biased overlap and overlap at cutoffs."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from calipers.statistics.overlap import SharedRankings
 
 @dataclass(frozen=True)
 class FullRun:
-    """All documents of a run, judged and not.
+    """All documents of a run, judged or not.
 
-    The core judges a run by the grades of its documents. To lay one run over another, the other's
-    documents are given their row numbers for grades, under which their ranks are kept.
+    The core judges a run by the grades of its documents. To match a run with another, the other's
+    row numbers serve as grades, and the ranks are looked up by them.
     """
 
     rows: tuple[Any, Any, Any]
@@ -47,7 +47,7 @@ class FullRun:
     tied_to: Any
 
     def shared_with(self, other: FullRun) -> dict[str, Any]:
-        """The arrays of ``SharedRankings``: this run as a, another one as b."""
+        """Return the arrays of ``SharedRankings``, with this run as a and the other as b."""
         found = self.numbered.rank_columns(*other.rows)
         return {
             "topics": self.topics,
@@ -64,7 +64,7 @@ class FullRun:
 
 
 def read_full_run(name: str, source: TrecSource) -> FullRun:
-    """A run from any source; :class:`InputError` says what is wrong with it."""
+    """Read a run from any source; raise :class:`InputError` if it is invalid."""
     table, origin = read_rows(name, source, "run")
     topics, documents = (buffers(table.column(column).chunk(0)) for column in ("topic", "doc"))
     rows = topics, documents, from_arrow(table.column("score"))
@@ -89,41 +89,53 @@ def overlap(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> Evaluation:
-    """What every two of several runs have in common, topic by topic and as the mean over topics.
+    """Compute the overlap of every pair of runs, by topic and as the mean over topics.
 
-    No judgments are needed. ``RBO`` is rank-biased overlap, extrapolated from what was seen;
-    ``RBO-min`` is what it is at least, ``RBO-min`` + ``RBO-res`` what it is at most, whatever would
-    follow below the ends of the two rankings. ``overlap@k`` is the share of the first k documents
-    that both have.
+    No judgments are needed. ``RBO`` is rank-biased overlap, extrapolated from the observed depth;
+    ``RBO-min`` is its lower bound and ``RBO-min`` + ``RBO-res`` its upper bound over all possible
+    continuations of the two rankings. ``overlap@k`` is the proportion of the first k documents that
+    both runs have in common.
 
     Parameters
     ----------
-    runs
-        Two or more run files (named by their file names), or a dict from names to runs, each as
-        :func:`calipers.retrieval` takes it.
-    p
-        How much depth counts in RBO, between 0 and 1: the chance to look at one more document.
-    depth
-        Look at the first so many documents of each ranking only.
-    cutoffs
-        Ranks for ``overlap@k``.
-    ties
-        ``"id"``: documents of equal score stand by descending id, as in every ranking.
-        ``"average"``: RBO is its expected value over all orders of tied documents.
-    interval, level, n_resamples, seed
-        See the documentation on inference; topics are resampled.
+    runs : list of path, or dict of runs
+        Two or more run files (named by their file names), or a dict from names to runs, each in a
+        form that :func:`calipers.retrieval` accepts.
+    p : float, default=0.9
+        Persistence p of RBO, between 0 and 1: the probability of examining the next document.
+    depth : int, optional
+        Maximum number of documents of each ranking. By default all of them.
+    cutoffs : list of int, default=(10, 100)
+        Cutoffs k of ``overlap@k``.
+    ties : {'id', 'average'}, default='id'
+        ``"id"`` orders tied documents by descending id, as in every ranking. ``"average"`` computes
+        the expected value of RBO over all orders of tied documents.
+    interval : str or list of str, default='auto'
+        Interval method, as in :func:`calipers.retrieval`. Topics are resampled.
+    level : float, default=0.95
+        Confidence level of the intervals.
+    n_resamples : int, default=2000
+        Number of bootstrap replicates.
+    seed : int, default=0
+        Seed of the random number generator.
 
     Returns
     -------
     Evaluation
-        Each pair of runs is a system, called ``"first ~ second"``; values from 0 (nothing in
-        common) to 1. Topics that only one run of a pair retrieves something for have no value and
-        are counted (``empty_ranking``).
+        Each pair of runs is a system, named ``"first ~ second"``. Values range from 0 (nothing in
+        common) to 1. A topic for which only one run of a pair retrieves documents is undefined and
+        is counted (``empty_ranking``).
 
     Raises
     ------
     InputError
-        For anything wrong with the input, and for fewer than two runs.
+        If the input is invalid, or there are fewer than two runs.
+
+    References
+    ----------
+    Webber, W., Moffat, A., and Zobel, J. (2010). A similarity measure for indefinite rankings.
+
+    Corsi, M., and Urbano, J. (2024). The treatment of ties in rank-biased overlap.
 
     Examples
     --------
@@ -134,7 +146,6 @@ def overlap(
     >>> ev["overlap@2"].value, round(ev["RBO"].value, 4)
     (0.75, 0.59)
 
-    Sources: Webber, Moffat and Zobel 2010; for ties Corsi and Urbano 2024.
     """
     settings = make_settings(interval, level, n_resamples, seed)
     return _evaluate(named_runs(runs), settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
@@ -191,21 +202,33 @@ def rbo(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> Evaluation:
-    """Rank-biased overlap of two runs, or of two plain rankings.
+    """Compute the rank-biased overlap (RBO) of two runs, or of two plain rankings.
 
     Parameters
     ----------
-    first, second
-        A run, as :func:`calipers.retrieval` takes it, or a list of ids, best first.
-    p, depth, cutoffs, ties, interval, level, n_resamples, seed
+    first, second : run, or list of ids
+        A run in a form that :func:`calipers.retrieval` accepts, or a list of ids in the order of
+        their ranks.
+    p : float, default=0.9
+        Persistence p of RBO, between 0 and 1.
+    depth, cutoffs, ties, interval, level, resamples, seed : optional
         See :func:`calipers.overlap`.
 
     Returns
     -------
     Evaluation
-        With ``RBO`` (extrapolated), ``RBO-min``, ``RBO-res`` and ``overlap@k``, from 0 to 1: the
-        mean over topics with its interval, and the values per topic in ``per_unit``. Two plain
-        rankings are one topic, which has no interval.
+        Mean over topics of ``RBO`` (extrapolated), ``RBO-min``, ``RBO-res`` and ``overlap@k``, all
+        from 0 to 1, with intervals; the values per topic are in ``per_unit``. Two plain rankings
+        are a single topic, which has no interval.
+
+    Raises
+    ------
+    InputError
+        If the input is invalid, or a list of ids is empty or has duplicates.
+
+    See Also
+    --------
+    calipers.overlap : Overlap of several runs.
 
     Examples
     --------
@@ -220,7 +243,7 @@ def rbo(
 
 
 def _run(given: Any, what: str) -> Any:
-    """A list of ids as a run of one topic."""
+    """Convert a list of ids to a run with one topic."""
     if not isinstance(given, list | tuple):
         return given
     absent = [place for place, document in enumerate(given, 1) if is_missing(document)]
@@ -239,6 +262,6 @@ def _run(given: Any, what: str) -> Any:
 
 
 def _all_topics(runs: Mapping[str, FullRun]) -> tuple[str, ...]:
-    """The topics of all runs, in bytewise order."""
+    """Return the topics of all runs, in bytewise order."""
     names = {topic for run in runs.values() for topic in run.topics}
     return tuple(sorted(names, key=lambda topic: topic.encode("utf-8", "surrogatepass")))

@@ -1,4 +1,4 @@
-"""How many topics or rows are needed, and what those at hand could have shown."""
+"""Sample size and power: number of topics or rows needed, or power of an existing sample."""
 
 from __future__ import annotations
 
@@ -39,9 +39,12 @@ MOST_RESAMPLED = 10_000
 
 @dataclass(frozen=True)
 class PlanTarget:
-    """One question of what is known: the ``goal`` with its ``targets`` by name, the power wanted,
-    the level of each comparison and the design effect; ``assurance`` is the probability with which
-    a half-width is to be reached."""
+    """Target of a plan, given the known design.
+
+    ``goal`` is the kind of target and ``targets`` are its numbers by name; ``wanted_power`` is the
+    requested power, ``level`` the level of each comparison, ``effect`` the design effect, and
+    ``assurance`` the probability with which a half-width is to be reached.
+    """
 
     known: DesignEffect
     goal: str
@@ -54,11 +57,11 @@ class PlanTarget:
 
     @property
     def difference(self) -> float:
-        """The true difference that is assumed."""
+        """Assumed true difference."""
         return self.targets.get("difference", 0.0)
 
     def check(self) -> None:
-        """What no number of units can give."""
+        """Check that the target can be reached with some number of units."""
         design, name = self.known.design, self.known.measure
         if self.goal == "difference":
             largest = design.largest(self.difference)
@@ -89,16 +92,16 @@ class PlanTarget:
                 )
 
     def _units(self, n: float) -> float:
-        """Independent units of the design among ``n`` of the user's."""
+        """Return the number of independent units of the design among ``n`` units of the user."""
         return n * self.known.share / self.effect
 
     def half_width(self, n: float) -> float:
-        """Expected half-width with ``n``."""
+        """Return the expected half-width with ``n`` units."""
         units = self._units(n)
         return self.known.design.half_width(units, self.level) if units >= 2 else NAN
 
     def power(self, n: float) -> float:
-        """Power of what is asked with ``n``."""
+        """Return the power for the target with ``n`` units."""
         design, units = self.known.design, self._units(n)
         if units < 2:
             return NAN
@@ -115,7 +118,7 @@ class PlanTarget:
         return success(self.difference, self.targets["margin"], error, self.level, degrees)
 
     def detectable(self, n: float) -> float:
-        """The smallest difference found with the wanted power."""
+        """Return the minimum detectable difference at the requested power."""
         design, units = self.known.design, self._units(n)
         if units < 2 or not design.is_difference or self.goal == "margin":
             return NAN
@@ -134,7 +137,7 @@ class PlanTarget:
         return float(brentq(short, 0.0, min(high, largest), xtol=1e-12))
 
     def search(self) -> int:
-        """The number of units that gives what is asked."""
+        """Find the smallest number of units that reaches the target."""
         if self.goal == "half_width":
             found = sample_size.smallest_n(
                 lambda n: self.half_width(n) <= self.targets["half_width"]
@@ -148,7 +151,7 @@ class PlanTarget:
         return found
 
     def assured(self) -> int | None:
-        """The number of units with which the half-width is reached with the wanted probability."""
+        """Find the number of units that reaches the half-width with the requested assurance."""
         width, design = self.targets["half_width"], self.known.design
 
         def short(n: int) -> float:
@@ -162,7 +165,7 @@ class PlanTarget:
         return sample_size.smallest_n(lambda n: short(n) >= self.assurance)
 
     def planned(self, n: int | None, *, level: float, n_resamples: int, seed: int) -> Plan:
-        """The plan of ``n`` units, or of as many as are needed, with what lies around it."""
+        """Return the plan for ``n`` units, or for the required number of units."""
         self.check()
         known, design = self.known, self.known.design
         n = known.pilot if n is None and self.goal == "size" else n
@@ -201,7 +204,7 @@ class PlanTarget:
         )
 
     def _wanted(self) -> dict[str, float]:
-        """What was asked for, by name."""
+        """Return the requested targets by name."""
         out = dict(self.targets)
         if self.equivalence:
             out["equivalence"] = 1.0
@@ -210,7 +213,7 @@ class PlanTarget:
         return out | {"power": self.wanted_power}
 
     def _cautious(self) -> int | None:
-        """The size, were the pilot's spread as large as it leaves likely."""
+        """Find the size if the standard deviation were at its upper confidence limit."""
         known = self.known
         if not isinstance(known.design, MeanVarianceModel) or known.values is None:
             return None
@@ -235,8 +238,11 @@ class PlanTarget:
 
 
 def _resample_power(ask: PlanTarget, n: int, n_resamples: int, seed: int) -> dict[str, float]:
-    """Half-width and power on ``n`` units drawn from the pilot's with replacement, their mean moved
-    to the difference in question: no normal distribution is taken for granted."""
+    """Estimate half-width and power by resampling ``n`` units from the pilot.
+
+    Units are resampled with replacement, and their mean is shifted to the target difference, so no
+    normal distribution is assumed.
+    """
     values = ask.known.values
     if values is None or n > MOST_RESAMPLED or ask.goal not in ("half_width", "difference"):
         return {}
@@ -267,7 +273,7 @@ def design_from_pilot(
     test: str,
     systems: int,
 ) -> DesignEffect:
-    """The design that an evaluation shows."""
+    """Return the design that a pilot evaluation implies."""
     name = _find_pilot_measure(measure, pilot)
     for asked in (system, baseline):
         if asked is not None and asked not in pilot.systems:
@@ -297,7 +303,7 @@ def design_from_pilot(
 def _pair(
     systems: Sequence[str], system: str | None, baseline: str | None, goal: str
 ) -> tuple[str, str] | str:
-    """Two systems, or the one whose value is meant."""
+    """Return the two systems to compare, or the system whose value is planned for."""
     if goal == "reference" or (len(systems) == 1 and goal in ("half_width", "size")):
         if system is None and len(systems) > 1:
             raise InputError(f"say which system: system= one of {', '.join(systems)}")
@@ -322,7 +328,7 @@ def _pair(
 
 
 def _find_pilot_measure(measure: str | Measure, pilot: Evaluation) -> str:
-    """The pilot's own spelling of a measure."""
+    """Return the name of the measure in the pilot."""
     name = str(measure)
     if (found := pilot.named(name)) in pilot.measures:
         return found
@@ -330,7 +336,7 @@ def _find_pilot_measure(measure: str | Measure, pilot: Evaluation) -> str:
 
 
 def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
-    """The values per unit whose mean the measure is."""
+    """Return the values per unit whose mean the measure is, or None."""
     if pilot.per_unit is None or pilot.per_unit.unit == "points":  # that hang on each other
         return None
     if known_of_topics(pilot):  # as these do, or do not count once each
@@ -345,7 +351,7 @@ def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
 
 
 def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str) -> DesignEffect:
-    """How the difference of two systems varies."""
+    """Return the design of the difference of two systems."""
     found = _difference(name, pilot, system, baseline)
     first, second = (_per_unit(pilot, name, s) for s in (system, baseline))
     if first is not None and second is not None:
@@ -361,14 +367,14 @@ def _difference_design(name: str, pilot: Evaluation, system: str, baseline: str)
 
 
 def _is_of_shares(d: Difference) -> bool:
-    """Whether every unit is right or wrong, so that the difference is that of wins and losses."""
+    """Return whether every unit is right or wrong, so that wins and losses give the difference."""
     if d.wins is None or d.losses is None or d.wins + d.losses != d.differing:
         return False
     return math.isclose(abs(d.value) * d.n, abs(d.wins - d.losses), abs_tol=1e-6)
 
 
 def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Difference:
-    """The pilot's paired difference, whichever way round."""
+    """Return the pilot's paired difference of two systems, in either direction."""
     made = [pilot.comparison] if pilot.comparison is not None else []
     if pilot.sources is not None and not (made and made[0].baseline is None):
         made.append(pilot.compare(baseline))
@@ -380,7 +386,7 @@ def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Dif
 
 
 def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
-    """How the value of one system varies."""
+    """Return the design of the value of one system."""
     e = pilot.exact(system, name)
     definition = parse_measure(name, prefer=pilot.task).definition
     if e.method.startswith("Wilson") and e.has_interval:
@@ -402,7 +408,7 @@ def _value_design(name: str, pilot: Evaluation, system: str) -> DesignEffect:
 
 
 def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> DesignEffect:
-    """Student's t of values per unit."""
+    """Return the design of Student's t on values per unit."""
     if len(values) < 2:
         raise InputError(f"the pilot has {len(values)} {unit} with a value of {name}; it takes two")
     sd = float(values.std(ddof=1))
@@ -414,7 +420,7 @@ def _unit_design(name: str, values: FloatArray, unit: str, *, pair: bool) -> Des
 
 
 def _scaled_design(name: str, found: Difference | Estimate, *, pair: bool) -> DesignEffect:
-    """The standard error, to be scaled with 1/√n."""
+    """Return the design whose standard error is scaled by 1/√n."""
     if not found.has_interval or not found.standard_error > 0:
         why = f" ({found.interval_reason})" if found.interval_reason else ""
         raise InputError(
@@ -429,8 +435,11 @@ def _scaled_design(name: str, found: Difference | Estimate, *, pair: bool) -> De
 
 
 def _effective_rows(e: Estimate) -> float:
-    """How many rows make Wilson's interval as long as this one: those of the margin, and of
-    weighted or clustered rows fewer."""
+    """Return the effective number of rows of a Wilson interval of this length.
+
+    It is the size of the margin that the proportion is taken over; with weights or clusters it is
+    smaller.
+    """
     from scipy.optimize import brentq
 
     def excess(log: float) -> float:
@@ -484,69 +493,103 @@ def plan(
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> Plan:
-    """How many topics or rows are needed; or what so many of them could show.
+    """Compute the required sample size (topics or rows), or the power of a given one.
 
-    Ask for one thing: ``half_width``, a ``difference`` to be found with ``power``, a ``margin`` for
-    non-inferiority (or ``equivalence``), or a ``reference`` that the value is to be told from. With
-    ``n`` as well, nothing is searched: the plan says what ``n`` units give. With none of them it
-    says that of ``n``, or of the pilot's own number.
+    Specify one target: a ``half_width``, a ``difference`` to be detected with ``power``, a
+    ``margin`` of non-inferiority (or ``equivalence``), or a ``reference`` from which the value is
+    to differ significantly. With ``n`` as well, nothing is searched: the plan reports what ``n``
+    units achieve. Without a target it does so for ``n``, or for the size of the pilot.
 
-    What is known comes from a ``pilot`` evaluation, for any measure; or from assumed numbers:
+    The variance comes from a ``pilot`` evaluation, for any measure, or from assumed numbers:
 
     =====================================  =========================================================
     measure                                numbers
     =====================================  =========================================================
-    means over topics or rows (nDCG@10,    ``sd`` from unit to unit: of the differences where two
+    means over topics or rows (nDCG@10,    ``sd`` over units: of the differences if two
     log loss)                              systems are compared; with ``correlation``, of the values
-    shares (accuracy, recall, Success@k)   ``value``; two systems: ``discordant``, the share of rows
-                                           on which one of them only is right
+    proportions (accuracy, recall,         ``value``; two systems: ``discordant``, the proportion of
+    Success@k)                             rows on which exactly one of them is right
     AUC                                    ``value``, ``prevalence``; two systems:
-                                           ``correlation`` of the two areas, 0 unless given
+                                           ``correlation`` of the two areas, by default 0
     PR-AUC, AP of scores                   the same
     any other                              ``sd``, its standard error times √n
     =====================================  =========================================================
 
     Parameters
     ----------
-    measure
-        Such as ``"nDCG@10"``; of a pilot, one of its measures.
-    pilot
-        An evaluation of one system, or of several on the same units. Means over topics are planned
-        from the values per topic, by Student's t and by drawing topics from the pilot; accuracies
-        of two systems from the rows on which they differ; everything else by scaling the standard
-        error in the pilot's interval with 1/√n, which holds for any measure that the bootstrap or
-        the normal serves. Clusters of the pilot are taken to stay as large as they are.
-    half_width
-        Half of the length that the interval is expected to have. It is that of the difference where
-        there are two systems (two in the pilot, ``correlation`` or ``discordant``).
-    difference
-        The true difference that is to be found; with ``margin`` the one that is assumed, in favour
-        of the new system where positive, 0 unless given.
-    margin, equivalence
-        How much worse still counts as not inferior; or how different as equivalent: one-sided
-        tests at 1 − level, two of them for equivalence.
-    power
-        The probability of success.
-    assurance
-        With ``half_width``: the probability that the interval of a sample is no longer than that.
-        ``n`` units have the half-width on average, ``assured`` units with this probability.
-    level
-        Of the intervals; tests are two-sided at 1 − level.
-    system, baseline
-        Which systems of the pilot, where it has more than two, or one of two for its own value.
-    prevalence
-        The share of positive rows. Without it, recall, specificity and PR-AUC count positive
-        (negative) rows only.
-    paired
-        Whether two systems see the same units; else ``n`` is that of each.
-    test
-        For means: ``"t"`` (the randomisation test needs as many), ``"wilcoxon"``; ``"anova"`` or
-        ``"tukey"`` for several ``systems`` of which the best and the worst differ by
+    measure : str or Measure
+        Name of the measure, such as ``"nDCG@10"``; with a pilot, one of its measures.
+    pilot : Evaluation, optional
+        Evaluation of one system, or of several on the same units. Means over topics are planned
+        from the values per topic, by Student's t and by resampling topics of the pilot; accuracies
+        of two systems from the rows on which they differ; all others by scaling the standard error
+        of the pilot's interval by 1/√n, which is valid for any measure with a bootstrap or normal
+        interval. Cluster sizes are assumed to be those of the pilot.
+    half_width : float, optional
+        Expected half-width of the interval. With two systems (two in the pilot, ``correlation`` or
+        ``discordant``), it is that of the difference.
+    difference : float, optional
+        True difference to be detected; with ``margin``, the assumed true difference (positive in
+        favour of the new system), by default 0.
+    margin : float, optional
+        Margin of non-inferiority, tested one-sided at 1 − level; or of equivalence.
+    equivalence : bool, default=False
+        Whether ``margin`` is one of equivalence: two one-sided tests at 1 − level.
+    reference : float, optional
+        Value from which the value of the system is to differ significantly.
+    n : int, optional
+        Number of units. By default it is searched for.
+    power : float, default=0.8
+        Requested power.
+    level : float, default=0.95
+        Confidence level of the intervals; tests are two-sided at 1 − level.
+    system, baseline : str, optional
+        Systems of the pilot to compare, if it has more than two; or the system whose value is
+        planned for.
+    value : float, optional
+        Assumed value of the measure.
+    sd : float, optional
+        Assumed standard deviation over units, of differences or of values (see above).
+    correlation : float, optional
+        Assumed correlation of two systems (see above).
+    discordant : float, optional
+        Assumed proportion of rows on which exactly one of two systems is right.
+    prevalence : float, optional
+        Prevalence: the proportion of positive rows. Without it, the units of recall, specificity
+        and PR-AUC are positive (negative) rows only.
+    paired : bool, default=True
+        Whether two systems are evaluated on the same units; otherwise ``n`` is the number for each.
+    test : {'t', 'wilcoxon', 'anova', 'tukey'}, default='t'
+        Test of means: ``"t"`` (the randomisation test needs the same number) or ``"wilcoxon"``;
+        ``"anova"`` or ``"tukey"`` for several ``systems`` of which the best and the worst differ by
         ``difference``.
-    comparisons
-        So many comparisons are made: each at 1 − (1 − level)/m (Bonferroni).
-    cluster_size, icc
-        Rows come in clusters of this size, within which they correlate so: the design effect.
+    systems : int, default=2
+        Number of systems.
+    comparisons : int, default=1
+        Number m of comparisons, each at the level 1 − (1 − level)/m (Bonferroni).
+    cluster_size : float, default=1
+        Size of the clusters of rows, for the design effect.
+    icc : float, default=0.0
+        Intraclass correlation within clusters, for the design effect.
+    assurance : float, default=0.8
+        With ``half_width``: the probability that the interval of a sample is at most this long.
+        ``n`` units have the half-width on average, ``assured`` units with this probability.
+    n_resamples : int, default=2000
+        Number of samples drawn from the pilot.
+    seed : int, default=0
+        Seed of the random number generator.
+
+    Returns
+    -------
+    Plan
+        Number of units, half-width, power and minimum detectable difference, and a table of these
+        for other numbers of units.
+
+    Raises
+    ------
+    InputError
+        If several targets are requested, numbers are missing or impossible, or no number of units
+        reaches the target.
 
     Examples
     --------
@@ -600,7 +643,7 @@ def plan(
 def _goal(
     numbers: Mapping[str, float | None], *, paired: bool, equivalence: bool
 ) -> tuple[str, dict[str, float]]:
-    """What is asked for, and the numbers that say how much of it."""
+    """Return the goal, and the numbers that specify it."""
     targets = {name: x for name in GOALS if (x := numbers[name]) is not None}
     goals = [name for name in targets if name != "difference" or "margin" not in targets]
     if len(goals) > 1:
@@ -615,7 +658,7 @@ def _goal(
 
 
 def _check_reach(name: Measure, targets: Mapping[str, float]) -> None:
-    """That nothing is asked for beyond what the measure can reach."""
+    """Check that the targets are within the range of the measure."""
     low, high = name.definition.range
     for what, x in targets.items():
         if what == "reference" and not low <= x <= high:
@@ -628,7 +671,7 @@ def _check_reach(name: Measure, targets: Mapping[str, float]) -> None:
 
 
 def _check(given: Mapping[str, Any]) -> None:
-    """Numbers that cannot be are refused by name."""
+    """Check the numbers; raise an error that names the first impossible one."""
     inside = {"power", "level", "prevalence", "discordant", "assurance"}
     for name, x in given.items():
         if x is None:

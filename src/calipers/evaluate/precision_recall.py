@@ -1,4 +1,4 @@
-"""Measures of precision-recall curves of which the points alone are known, as those of a paper."""
+"""Measures of precision-recall curves that are known only by their points, as in a paper."""
 
 from __future__ import annotations
 
@@ -45,39 +45,40 @@ def precision_recall(
     unreached: str = "nan",
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """What points of a precision-recall curve say where the rows behind them are not at hand.
+    """Evaluate published points of a precision-recall curve, without the underlying rows.
 
     Parameters
     ----------
-    precision, recall
-        The points in any order: numbers from 0 to 1, as many of one as of the other; or a dict of
-        such from names of systems.
-    system
-        The name of the system of each point, where all stand in one column.
-    data
-        A table (data frame, dict of columns, or path), of which the above may be named columns.
-    measures
-        ``"interpolated-precision@recall=0.5"``, ``"PR-11pt"``, ``"PR-AUC"`` (straight lines between
-        the points), ``"AP"`` (the step rule), ``"PR-break-even"``, ``"precision@recall=0.5"``,
-        ``"recall@precision=0.9"`` or ``"max-F1"``, by any of the names that they have for scores.
-    unreached
-        What precision is beyond the largest recall given: ``"nan"``, not known, so that measures
-        that need it have no value; or ``"zero"``, as of a ranking that ends there.
-    inputs
-        Where the columns came from, for the provenance.
+    precision, recall : array-like of shape (n_points,), or dict of such
+        Coordinates of the points in any order, from 0 to 1; for several systems a dict from their
+        names to columns.
+    system : array-like of shape (n_points,), optional
+        System of each point, if the points of all systems are in one column.
+    data : data frame, dict of columns, or path, optional
+        Table whose columns the other arguments may name.
+    measures : str, Measure, or list of such, optional
+        Names of measures: ``"interpolated-precision@recall=0.5"``, ``"PR-11pt"``, ``"PR-AUC"``
+        (linear interpolation), ``"AP"`` (step function), ``"PR-break-even"``,
+        ``"precision@recall=0.5"``, ``"recall@precision=0.9"`` or ``"max-F1"``, or the aliases that
+        these measures of scores have.
+    unreached : {'nan', 'zero'}, default='nan'
+        Precision beyond the largest given recall: ``"nan"`` for unknown, so that measures that need
+        it are undefined; or ``"zero"``, as for a ranking that ends there.
+    inputs : list, optional
+        Origins of the columns, for the provenance.
 
     Returns
     -------
     Evaluation
-        Without intervals, as nothing says of how many rows or topics the points are, and without
-        differences. Its curves are the points and the interpolated precision. A note tells where no
-        ranking can have such points: with more recall the false positives never become fewer.
+        Estimates without intervals and differences, because the number of rows or topics is
+        unknown. The curves are the points and the interpolated precision. A note reports points
+        that no ranking can have: false positives never decrease with recall.
 
     Raises
     ------
     InputError
-        For numbers outside of 0 to 1, lists of different lengths, and systems of which precision or
-        recall is missing.
+        If a number is outside [0, 1], the lists differ in length, or the precision or recall of a
+        system is missing.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def precision_recall(
 
 
 def _points(precision: Any, recall: Any, system: Any) -> dict[str, PrecisionRecallPoints]:
-    """The points of each system, checked."""
+    """Read and check the points of each system."""
     named = [isinstance(of, Mapping) for of in (precision, recall)]
     if named[0] != named[1]:
         raise InputError("precision and recall: expected two columns, or two dicts by system")
@@ -144,7 +145,7 @@ def _points(precision: Any, recall: Any, system: Any) -> dict[str, PrecisionReca
 
 
 def _read(precision: Any, recall: Any, system: str) -> tuple[FloatArray, FloatArray]:
-    """Both columns of a system: as many numbers from 0 to 1 in one as in the other."""
+    """Read the precision and recall of a system, and check length and range."""
     found = []
     for kind, values in (("precision", precision), ("recall", recall)):
         what = column_name(kind, system)
@@ -174,7 +175,7 @@ def _estimate(measure: Measure, points: PrecisionRecallPoints, n: int, system: s
 
 
 def _curves(points: Mapping[str, PrecisionRecallPoints]) -> Iterator[Curve]:
-    """The points of each system, and the largest precision from each recall on."""
+    """Yield the points of each system, and its interpolated precision."""
     nothing = np.zeros(0)
     for kind in ("PR", "interpolated PR"):
         for name, own in points.items():
@@ -193,7 +194,7 @@ def _curves(points: Mapping[str, PrecisionRecallPoints]) -> Iterator[Curve]:
 
 
 def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
-    """What keeps the points from being those of a ranking."""
+    """Yield the reasons why no ranking can have these points."""
     precision, recall = points.precision, points.recall
     found = points.false_positives()
     nothing = np.flatnonzero((precision == 0) & (recall > 0))
@@ -220,8 +221,11 @@ def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
 
 
 def _first_decrease(least: FloatArray, most: FloatArray) -> tuple[int, int] | None:
-    """The first place with fewer false positives, at most, than there were before, at least; and
-    where that was. Places with precision 0 count for none."""
+    """Return the first pair of points between which false positives must decrease.
+
+    The count at the later point is at most less than the count at the earlier is at least. Points
+    with precision 0 are skipped.
+    """
     for j in range(1, len(most)):
         before = np.where(np.isfinite(least[:j]), least[:j], -np.inf)
         i = int(before.argmax())
@@ -231,8 +235,10 @@ def _first_decrease(least: FloatArray, most: FloatArray) -> tuple[int, int] | No
 
 
 def _explaining_digits(points: PrecisionRecallPoints) -> int | None:
-    """The decimals to which the points have been rounded, if before that they may have been those
-    of a ranking."""
+    """Return the number of decimals to which the points are rounded, if rounding explains them.
+
+    It is None if no unrounded points within these decimals can be those of a ranking.
+    """
     both = np.concatenate([points.precision, points.recall])
     digits = next((d for d in range(1, 7) if np.allclose(both, both.round(d), 0, 1e-12)), None)
     if digits is None:

@@ -1,4 +1,4 @@
-"""Evaluation of learning to rank: scores of documents in groups, against their grades."""
+"""Evaluation of learning to rank: scores of the documents of each group, against their grades."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def ranking(
     engine: str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """Evaluate scores that order the rows of each group, as of learning to rank.
+    """Evaluate learning-to-rank scores, which order the rows of each group.
 
-    Groups (queries, say) are the units: means are over them, and so are intervals and tests. The
-    default of a measure is what equal scores for all rows get: every order of a group is then
+    Groups (such as queries) are the units of means, intervals and tests. The no-skill value of a
+    measure is its expected value if all rows have equal scores, so that every order of a group is
     equally likely.
 
     Parameters
@@ -178,13 +178,13 @@ def ranking(
     Returns
     -------
     Evaluation
-        Means over groups with their intervals, the paired comparison of several systems, curves,
-        slices and findings. The values on every group are in ``per_unit``.
+        Means over groups with intervals, paired comparisons of several systems, curves, slices and
+        findings. The values of every group are in ``per_unit``.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, saying where and what was expected.
+        If the input is invalid; the message says where, and what was expected.
 
     Examples
     --------
@@ -252,12 +252,12 @@ def ranking(
 
 
 def _common_settings(rows: RankingRows, ids: Ids | None) -> dict[str, str | None]:
-    """What has to be the same for systems of another day."""
+    """Return what has to agree with the systems of an earlier evaluation."""
     return {"judgments": rows.digest(None if ids is None else row_names(ids))}
 
 
 def _check(measure: Measure) -> None:
-    """That a measure says something of rows in groups, and of their scores."""
+    """Check that a measure applies to scores of rows in groups."""
     if measure.definition.statistic is SampledRankings:
         raise InputError(
             f"{measure} needs judgments of documents that were drawn from a pool, by stratum, and "
@@ -275,7 +275,7 @@ def _check(measure: Measure) -> None:
 def _curves(
     source: TopicScores, systems: Mapping[str, JudgedRankings], *, zero: bool
 ) -> Sequence[Curve]:
-    """The first measure that has a cutoff, at each rank."""
+    """Return the curves of the first measure that has a cutoff, at each rank."""
     measure = select_curve_measure(source.measures)
     if measure is None:
         return ()
@@ -285,13 +285,13 @@ def _curves(
 def _rank_values(
     systems: Mapping[str, JudgedRankings], measure: Measure, system: str | None
 ) -> FloatArray:
-    """The value of each group at each rank; of no system in particular those of equal scores."""
+    """Return the value of each group at each rank; without a system, those of equal scores."""
     ranked = next(iter(systems.values())).tie_all() if system is None else systems[system]
     return np.column_stack([of.apply(ranked) for of in measures_by_rank(measure)])
 
 
 def _costs(rows: RankingRows, given: Costs) -> Costs:
-    """What systems cost in each group."""
+    """Return the costs of the systems in each group."""
     each = given.read(len(rows.group), lambda column: column)
     columns = {
         cost: {
@@ -304,7 +304,7 @@ def _costs(rows: RankingRows, given: Costs) -> Costs:
 
 
 def _group_columns(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
-    """The columns to cut by, of the groups that count."""
+    """Return the slice columns, one value for each group that is evaluated."""
     kept = np.arange(len(rows.groups)) if source.topic_indices is None else source.topic_indices
     return {
         name: {

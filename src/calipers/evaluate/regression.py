@@ -1,4 +1,4 @@
-"""Evaluation of predicted numbers."""
+"""Evaluation of regression predictions."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def regression(
     memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """Evaluate predicted numbers, or predicted quantiles, against the truth.
+    """Evaluate point predictions or predicted quantiles of a numeric target.
 
-    The default of each loss is what the best constant prediction loses: the mean of the truth under
-    squared error, its median under absolute error.
+    The no-skill value of each loss is that of the best constant prediction: the mean of the truth
+    for squared error, its median for absolute error.
 
     Parameters
     ----------
@@ -164,13 +164,13 @@ def regression(
     Returns
     -------
     Evaluation
-        Every measure with its interval, the paired comparison of several systems, curves of
+        Estimates of all measures with intervals, paired comparisons of several systems, curves of
         residuals, slices and findings.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, saying where and what was expected.
+        If the input is invalid; the message says where, and what was expected.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def regression(
 
 
 def _check_predictions(predicted: Any, quantiles: Any, *, several: bool) -> None:
-    """That there are predicted numbers, or quantiles of one output."""
+    """Check that there are point predictions, or quantiles of a single output."""
     if (predicted is None) == (quantiles is None):
         raise InputError("regression takes predicted=, or else quantiles=")
     if several and predicted is None:
@@ -237,8 +237,10 @@ def _check_predictions(predicted: Any, quantiles: Any, *, several: bool) -> None
 def _problem_from_stream(
     columns: StreamColumns, outputs: Sequence[Any] | None
 ) -> tuple[Problem, StreamColumns]:
-    """The problem that the columns of a stream are of; and these, where a table of one column is
-    that column."""
+    """Choose the problem for the columns of a stream.
+
+    Returns the problem and the columns, in which a table with one column becomes that column.
+    """
     said = {kind: dict(of) for kind, of in columns.output_columns.items()}
     several = outputs is not None or len(flatten_names(columns.truth)) > 1
     _check_predictions(said.get("predicted"), said.get("quantiles"), several=several)
@@ -254,7 +256,7 @@ def _problem_from_stream(
 
 
 def _is_multioutput(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> bool:
-    """Whether the truth has several columns, or the one that it has is named."""
+    """Return whether the truth has several columns, or its outputs are named."""
     pattern = isinstance(truth, str) and truth.endswith("*")
     listed = data is not None and len(named_outputs(truth)) > 1
     several = pattern or n_columns(truth) > 1 or listed

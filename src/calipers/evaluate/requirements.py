@@ -1,4 +1,4 @@
-"""Requirements on an evaluation: on values, on bounds of intervals, and on differences."""
+"""Requirements on an evaluation: on values, on interval limits, and on differences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,19 @@ Compared: TypeAlias = Callable[[str, tuple[str, float] | None], Comparison]
 
 @dataclass(frozen=True)
 class RequirementResult:
-    """What came of a rule for one system: whether it is met, and the numbers that say so."""
+    """Result of a requirement for one system.
+
+    Attributes
+    ----------
+    rule : str
+        Text of the requirement.
+    system : str
+        Name of the system.
+    passed : bool
+        Whether the requirement is met.
+    message : str
+        Estimate or difference on which this is based.
+    """
 
     rule: str
     system: str
@@ -51,7 +63,21 @@ class RequirementResult:
 
 @dataclass(frozen=True)
 class ValueRequirement:
-    """A bound that a value, or an end of its interval, has to keep."""
+    """Bound on a value or on a limit of its interval.
+
+    Attributes
+    ----------
+    text : str
+        Text of the requirement.
+    measure : str
+        Name of the measure.
+    end : {'low', 'high'} or None
+        Limit of the interval, or None for the value.
+    relation : str
+        Relation to the bound, such as ``">="``.
+    bound : float
+        Bound.
+    """
 
     text: str
     measure: str
@@ -60,14 +86,17 @@ class ValueRequirement:
     bound: float
 
     def met(self, estimate: Estimate) -> bool:
-        """Whether it is kept; what is undefined, or has no interval, does not."""
+        """Return whether the estimate meets the bound.
+
+        An undefined value, or an absent interval, does not.
+        """
         value = estimate.value if self.end is None else getattr(estimate, self.end)
         return bool(_RELATIONS[self.relation](value, self.bound))
 
     def of(
         self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
     ) -> Iterator[RequirementResult]:
-        """For each system."""
+        """Yield the result for each system."""
         for system in systems:
             estimate = evaluation.exact(system, self.measure)
             yield RequirementResult(self.text, system, self.met(estimate), str(estimate))
@@ -75,7 +104,21 @@ class ValueRequirement:
 
 @dataclass(frozen=True)
 class DifferenceRequirement:
-    """What has to be shown, or must not be, beside another system."""
+    """Requirement on the difference from another system.
+
+    Attributes
+    ----------
+    text : str
+        Text of the requirement.
+    measure : str
+        Name of the measure.
+    better : bool
+        Whether the system has to be better, rather than not worse.
+    other : str
+        Name of the reference system.
+    margin : float or None
+        Margin of the difference, or of non-inferiority.
+    """
 
     text: str
     measure: str
@@ -84,10 +127,13 @@ class DifferenceRequirement:
     margin: float | None
 
     def met(self, d: Difference) -> bool:
-        """Whether the difference is as asked: better by a significant difference, or by more than
-        the margin as far as the interval reaches; not worse by a significant one, or shown to be
-        worse by less than the margin, or with the same outputs on every unit, which is a verdict of
-        its own and shows nothing of other units."""
+        """Return whether the difference meets the requirement.
+
+        *Better* requires a significant difference, and with a margin an interval beyond it. *Not
+        worse* requires that the system is not significantly worse; with a margin, a significant
+        test of non-inferiority. Systems with identical outputs on every unit are not worse, which
+        says nothing about other units.
+        """
         found = verdict.outcome(d)
         if found is verdict.Outcome.UNDEFINED:
             return False
@@ -106,7 +152,7 @@ class DifferenceRequirement:
     def of(
         self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
     ) -> Iterator[RequirementResult]:
-        """For each system but the other one."""
+        """Yield the result for each system except the reference."""
         margin = None if self.better or self.margin is None else (self.measure, self.margin)
         differences = compared(self.other, margin)
         own = [d for d in differences if d.measure == self.measure]
@@ -126,12 +172,22 @@ Rule = ValueRequirement | DifferenceRequirement
 
 
 def parse_requirement(text: str) -> Rule:
-    """A rule as it is written.
+    """Parse the text of a requirement.
+
+    Parameters
+    ----------
+    text : str
+        Requirement, such as ``"AUC >= 0.97"`` or ``"AUC not worse than last by 0.01"``.
+
+    Returns
+    -------
+    ValueRequirement or DifferenceRequirement
+        Parsed requirement.
 
     Raises
     ------
     InputError
-        Where it is none; it says what is expected.
+        If the text is not a requirement; the message says what is expected.
     """
     found = _OF_DIFFERENCE.fullmatch(text)
     if found is not None:
@@ -153,7 +209,7 @@ def parse_requirement(text: str) -> Rule:
 
 
 def _resolve_names(one: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
-    """The rule with the names that its measure and the other system have in the evaluation."""
+    """Replace the names of the measure and of the reference system by those of the evaluation."""
     measure = evaluation.named(one.measure)
     if measure not in evaluation.measures:
         there = [evaluation.requested_names.get(name, name) for name in evaluation.measures]
@@ -180,21 +236,37 @@ def check_requirements(
     *,
     baseline: str | None = None,
 ) -> tuple[RequirementResult, ...]:
-    """Which requirements an evaluation meets, for each system.
+    """Check whether each system of an evaluation meets requirements.
 
-    ``"AUC >= 0.97"`` is about the value, ``"low(AUC) >= 0.95"`` and ``"high(Brier) <= 0.1"`` are
-    about the ends of its interval. ``"AUC not worse than last"`` fails where the system is
-    significantly worse than ``last``; ``"AUC not worse than last by 0.01"`` asks for more, that a
-    test of non-inferiority shows it to be worse by less than that. ``"AUC better than last"`` asks
-    for a significant difference, with ``by 0.01`` for an interval of the difference that lies above
-    that. The tests are those of :func:`calipers.compare`, adjusted for all measures and systems of
-    the evaluation. ``baseline`` is the system that ``"baseline"`` means in a rule, by default that
-    which the evaluation was compared with. No rule is about a system that others are compared with.
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Evaluation to check.
+    rules : str or list of str
+        Requirements. ``"AUC >= 0.97"`` concerns the value; ``"low(AUC) >= 0.95"`` and
+        ``"high(Brier) <= 0.1"`` concern the limits of its interval. ``"AUC not worse than last"``
+        fails if the system is significantly worse than ``last``;
+        ``"AUC not worse than last by 0.01"`` requires a significant test of non-inferiority with
+        this margin. ``"AUC better than last"`` requires a significant difference; with
+        ``by 0.01``, an interval of the difference above 0.01.
+    baseline : str, optional
+        System that ``"baseline"`` denotes in a rule; by default the baseline of the evaluation's
+        comparison.
+
+    Returns
+    -------
+    tuple of RequirementResult
+        Result of each rule for each system; systems that serve as reference are excluded.
 
     Raises
     ------
     InputError
-        For a rule that is none, and for a measure or system that the evaluation does not have.
+        If a rule cannot be parsed, or names a measure or system that was not evaluated.
+
+    Notes
+    -----
+    The tests are those of :func:`calipers.compare`, adjusted for all measures and systems of the
+    evaluation.
 
     Examples
     --------

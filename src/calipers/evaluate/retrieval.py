@@ -1,4 +1,4 @@
-"""Evaluation of ranked retrieval: runs against judgments."""
+"""Evaluation of retrieval runs against relevance judgments."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ SETS = {
 
 
 def spelled_out(measures: MeasureNames | None) -> list[str | Measure] | None:
-    """The measures asked for, names of several taken apart."""
+    """Return the requested measures, with names of measure sets expanded."""
     from calipers.measures import Measure
 
     if measures is None:
@@ -112,9 +112,10 @@ ENGINES = ("memory", "spark", "dask")
 
 
 def engine_kind(engine: str | None, *given: Any, batches: bool = False) -> str | None:
-    """The kind of the engine that has the rows, where it is another process, or reads them in
-    ``batches`` where these may be cut between groups: as is said, or as the data frames among those
-    given have it.
+    """Return the kind of the engine that has the rows, or None for memory.
+
+    It is ``engine`` if given, else that of the data frames among the inputs. Reading in ``batches``
+    is permitted only if rows may be split between groups.
 
     >>> engine_kind("dask", "runs/bm25"), engine_kind(None, "runs/bm25")
     ('dask', None)
@@ -138,7 +139,7 @@ def engine_kind(engine: str | None, *given: Any, batches: bool = False) -> str |
 
 
 def _kind(given: Any) -> str | None:
-    """The kind of the engine that has a data frame."""
+    """Return the kind of the engine of a data frame, or None."""
     if is_spark(given):
         return "spark"
     if is_dask(given):
@@ -154,7 +155,7 @@ def judge_runs(
     *,
     float32: bool,
 ) -> tuple[dict[str, Run], dict[str, Statistics], InputOrigin]:
-    """The runs as the judgments see them, in the statistics that the measures read."""
+    """Judge the runs, and return them with the statistics that the measures need."""
     wanted = {measure.definition.statistic for measure in measures}
     where = engine_kind(engine, qrels, *runs.values())
     if where is not None:
@@ -194,7 +195,7 @@ def run_notes(
     rankings: Mapping[str, JudgedRankings],
     measures: Sequence[Measure],
 ) -> list[str]:
-    """What topics, ties and judgments make of the numbers."""
+    """Return notes on topics, ties and judgments that affect the values."""
     return [
         *_topic_notes(runs, systems),
         *_tie_notes(rankings, measures),
@@ -203,7 +204,7 @@ def run_notes(
 
 
 def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[str]:
-    """Topics that runs leave out, and topics that nobody judged."""
+    """Return notes on topics missing from runs, and on topics without judgments."""
     retrieved = {name: next(iter(systems[name].values())).retrieved for name in runs}
     missing = {name: int((of == 0).sum()) for name, of in retrieved.items()}
     unjudged = {name: run.unjudged_topics for name, run in runs.items()}
@@ -243,7 +244,7 @@ def _count_note(
     together: str,
     said: Callable[[str], str] | None = None,
 ) -> list[str]:
-    """A note about the runs that have a count: of one, or of several with the most first."""
+    """Return a note on the runs with a non-zero count: on one run, or on several, sorted."""
     having = sorted((name for name, n in count.items() if n), key=lambda name: -count[name])
     if len(having) < 2:
         return [alone(name) for name in having]
@@ -254,7 +255,7 @@ def _count_note(
 
 
 def _pool_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
-    """That a measure that estimates from a sample was given no pool to estimate from."""
+    """Return a note if a measure that estimates from a sample has no pool to estimate from."""
     asked = [str(m) for m in measures if m.definition.needs_pool]
     pooled = any((of.judged_grade < 0).any() for of in rankings.values())
     judged = [name for name, of in rankings.items() if of.retrieved.sum() == len(of.rank)]
@@ -268,7 +269,7 @@ def _pool_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measu
 
 
 def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
-    """At how many topics the order of tied documents decides what a cutoff lets in."""
+    """Return notes on the topics whose ties extend across a cutoff."""
     cutoffs = sorted(
         {
             m.parameters["cutoff"]
@@ -306,7 +307,7 @@ OPEN = "open"
 
 @dataclass(frozen=True)
 class UnjudgedAssumptions:
-    """What is assumed of documents without a judgment."""
+    """Assumptions on unjudged documents, for bounds of incomplete judgments."""
 
     max_unretrieved: str | int
     max_grade: int | None
@@ -330,7 +331,7 @@ class UnjudgedAssumptions:
         *,
         zero: bool,
     ) -> Evaluation:
-        """The evaluation with what any completion of the judgments could make of each number."""
+        """Add to each value its bounds over all possible completions of the judgments."""
         measures = [m for m in scores.measures if m.definition.statistic is JudgedRankings]
         kept = slice(None) if scores.topic_indices is None else scores.topic_indices
         known = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
@@ -394,7 +395,7 @@ def _notes(
     max_unretrieved: str | int,
     top: int,
 ) -> list[str]:
-    """How many documents are judged, and what the intervals mean and do not mean."""
+    """Return notes on the proportion of judged documents, and on the meaning of the bounds."""
     judged = parse("Judged@10", "retrieval")
     within = {name: judged.apply(r)[r.retrieved > 0] for name, r in rankings.items()}
     shares = [f"{found.mean():.3f} for {name}" for name, found in within.items() if len(found)]
@@ -570,20 +571,20 @@ def retrieval(
     Returns
     -------
     Evaluation
-        Means over topics with their intervals, the paired comparison of several runs, curves, and
-        findings. The values on every topic are in ``per_unit``.
+        Means over topics with intervals, paired comparisons of several runs, curves, and findings.
+        The values of every topic are in ``per_unit``.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, saying where and what was expected.
+        If the input is invalid; the message says where, and what was expected.
 
     Notes
     -----
-    Documents are ordered by descending score, equal scores by descending id, bytewise. Where the
-    measures are of documents judged in groups (by subtopic, by assessor, or as preferences), the
-    judgments hold a group for each: the second column of a TREC file. ``rel``, ``collection_size``,
-    ``ties`` and ``judged_only`` are for the measures that do not state their own.
+    Documents are ordered by descending score, tied documents by descending id (bytewise). For
+    measures of documents that are judged in groups (by subtopic, by assessor, or as preferences),
+    every judgment has a group: the second column of a TREC file. ``rel``, ``collection``, ``ties``
+    and ``judged_only`` apply to the measures that do not set these parameters themselves.
 
     Examples
     --------
@@ -663,7 +664,7 @@ def retrieval(
 def _make_slices(
     slices: Any, bins: Any, table: TopicTable | None, source: TopicScores
 ) -> tuple[Slices | None, Sequence[SliceDefinition], Sequence[str]]:
-    """The slices, how they are cut, and what is to be said of that."""
+    """Return the slices, their definitions, and notes on them."""
     if slices is None and bins is None:
         return None, (), ()
     from calipers.evaluation.topic_slices import define_topic_slices, slice_topics
@@ -681,7 +682,7 @@ def _curves(
     collection_size: int | None,
     judged_only: bool,
 ) -> Sequence[Curve]:
-    """The curves of means over topics, and those of the topics that were asked for."""
+    """Return the curves of means over topics, and those of the requested topics."""
     if not rankings:
         return ()
     return RankCurves(
@@ -695,7 +696,7 @@ def _curves(
 
 
 def _common_settings(scores: str, judgments: Callable[[], str | None]) -> dict[str, str | None]:
-    """What has to be the same for systems of another day."""
+    """Return what has to agree with the systems of an earlier evaluation."""
     return {"scores": scores, "judgments": judgments()}
 
 
@@ -715,8 +716,7 @@ def _spelling(
     name: str,
     what: str,
 ) -> str:
-    """How the ids of documents or topics of a run differ from those of the judgments, if they do so
-    in one way only."""
+    """Describe how ids of a run and of the judgments differ, if they do so in one way only."""
     if what == "topics":
         found = find_id_variant(read[name].unjudged_topic_names, topics)
     elif engine_kind(engine, qrels, runs[name]) is not None:
@@ -738,7 +738,7 @@ def _unjudged_assumptions(
     *,
     judgment_bounds: bool,
 ) -> UnjudgedAssumptions | None:
-    """What is assumed of documents without a judgment, if that is asked for."""
+    """Return the assumptions on unjudged documents, if bounds are requested."""
     if judgment_bounds:
         return UnjudgedAssumptions(max_unretrieved, max_grade, collection_size)
     if (max_unretrieved, max_grade) != ("open", None):
@@ -747,7 +747,7 @@ def _unjudged_assumptions(
 
 
 def _check_used(parameter: str, chosen: Sequence[Measure]) -> None:
-    """That a parameter is one of some measure."""
+    """Check that some measure has the parameter."""
     if not any(parameter in measure.parameters for measure in chosen):
         names = ", ".join(map(str, chosen))
         raise InputError(f"{parameter} says nothing of {names}; leave it out")
@@ -756,8 +756,11 @@ def _check_used(parameter: str, chosen: Sequence[Measure]) -> None:
 def _set_measures(
     sets: Sequence[str], measures: list[Measure], free: Mapping[str, Any] | None
 ) -> list[Measure]:
-    """The measures, none of which may look at the order of what has none; or those of sets, with
-    these parameters, where we are ``free`` to choose."""
+    """Return measures for sets of documents.
+
+    With parameters in ``free`` these are the default set measures; otherwise the given measures,
+    none of which may depend on the order of documents.
+    """
     if free is not None:
         return select_measures(SETS["set"], (), "retrieval", free)
     ordered = [measure for measure in measures if measure.needs_order]
@@ -789,12 +792,12 @@ def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, Statisti
 
 
 def _first_statistic(statistics: Statistics) -> Any:
-    """One of the statistics of a run; topics and what was retrieved are the same in all."""
+    """Return one of the statistics of a run; topics and retrieved documents are equal in all."""
     return next(iter(statistics.values()))
 
 
 def _shared_topics(systems: Mapping[str, Statistics]) -> dict[str, Statistics]:
-    """Only the topics that every run retrieves something for."""
+    """Keep only the topics for which every run retrieves documents."""
     common = np.logical_and.reduce([_first_statistic(of).retrieved > 0 for of in systems.values()])
     if not common.any():
         raise InputError("the runs have no judged topic in common")

@@ -1,4 +1,4 @@
-"""Measures as scikit-learn's searches and cross-validations take them."""
+"""Measures as scorers of scikit-learn's searches and cross-validation."""
 
 from __future__ import annotations
 
@@ -29,12 +29,24 @@ METHODS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Scorer:
-    """A measure that is called with a fitted model, features and truth: what ``scoring=`` of
-    scikit-learn takes. Higher is better: of a measure of which less is better the value is
-    negated, as scikit-learn does.
+    """Scorer for ``scoring=`` of scikit-learn, called with a fitted model, features and truth.
 
-    ``positive`` is the positive class of two. ``sample_weight`` is taken where it is given; with
-    metadata routing that is asked for by ``scorer.set_score_request(sample_weight=True)``.
+    Higher is better: the value of a measure for which lower is better is negated, as in
+    scikit-learn.
+
+    Parameters
+    ----------
+    measure : Measure
+        Measure to compute.
+    positive : label, optional
+        Positive class of a binary problem.
+    requested : bool or str, optional
+        Request for ``sample_weight`` in metadata routing, as set by
+        ``scorer.set_score_request(sample_weight=True)``.
+
+    Notes
+    -----
+    ``sample_weight`` is used whenever it is passed. With metadata routing, it has to be requested.
     """
 
     measure: Measure
@@ -44,18 +56,18 @@ class Scorer:
 
     @property
     def sign(self) -> int:
-        """What values are multiplied by."""
+        """Sign by which values are multiplied."""
         return 1 if self.measure.definition.higher_is_better else -1
 
     def __call__(
         self, estimator: Any, features: Any, truth: Any, sample_weight: Any = None
     ) -> float:
-        """The value of what the model says of the features."""
+        """Compute the score of the model's predictions on the features."""
         said, options = self.said(estimator, features, several=np.ndim(truth) > 1)
         return self.sign * self.value(truth, said, options, sample_weight)
 
     def value(self, truth: Any, said: Any, options: Mapping[str, Any], weight: Any = None) -> float:
-        """The value of the measure, its sign as it is, of what :meth:`said` gave."""
+        """Compute the measure, with its own sign, from predictions returned by :meth:`said`."""
         if len(options.get("labels", ())) == 2 and not has_only_classes(options["labels"], truth):
             options = {}  # of rows that have classes which the model never saw
         return compute_value(
@@ -65,8 +77,10 @@ class Scorer:
     def said(
         self, estimator: Any, features: Any, *, several: bool = False
     ) -> tuple[Any, dict[str, Any]]:
-        """What the measure reads, and what has to be known of the model to read it; ``several``
-        where rows have several labels or numbers."""
+        """Return the predictions that the measure needs, and options to read them.
+
+        ``several`` states that rows have several labels or outputs.
+        """
         classes = class_names(estimator)
         # Rows that are all of one class do not say that the model tells it from another.
         needed = len(classes) == 2 or (len(classes) > 2 and self.positive is None)
@@ -88,12 +102,14 @@ class Scorer:
         return positive_column(made, classes, self.positive), known
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Scorer:
-        """A scorer that metadata routing of scikit-learn hands weights: ``True``, or the name
-        under which they are given."""
+        """Return a scorer that requests weights in scikit-learn's metadata routing.
+
+        ``True``, or the name under which weights are passed.
+        """
         return replace(self, requested=sample_weight)
 
     def get_metadata_routing(self) -> Any:
-        """What scikit-learn asks of scorers when metadata routing is on."""
+        """Return the metadata request, as required by scikit-learn's metadata routing."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=self)
@@ -106,7 +122,7 @@ class Scorer:
 
 
 def has_only_classes(classes: Sequence[str], truth: Any) -> bool:
-    """Whether every row is of one of the classes."""
+    """Return whether every row has one of the classes."""
     there = label_index(classes)
     return all(find_label(there, name) is not None for name in encode_labels(truth, "truth").names)
 
@@ -122,13 +138,24 @@ def _method(estimator: Any, names: tuple[str, ...], measure: str) -> Callable[[A
 
 
 def make_scorer(measure: Measure, positive: Any = None) -> Scorer:
-    """The scorer of a measure.
+    """Return the scorer of a measure.
+
+    Parameters
+    ----------
+    measure : Measure
+        Measure to compute.
+    positive : label, optional
+        Positive class of a binary problem.
+
+    Returns
+    -------
+    Scorer
+        Scorer, for which higher is better.
 
     Raises
     ------
     InputError
-        Where no value of the measure is better than another, and where no model says what it
-        reads.
+        If the measure has no direction, or its input is not a prediction of a model.
     """
     definition = measure.definition
     if definition.reads not in METHODS:

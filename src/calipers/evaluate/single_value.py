@@ -1,4 +1,4 @@
-"""One value straight from arrays: what calling a measure does."""
+"""Value of a measure computed directly from arrays, as when a measure is called."""
 
 from __future__ import annotations
 
@@ -64,8 +64,41 @@ def compute_value(
     labels: Sequence[Any] | None = None,
     classes: Sequence[Any] | None = None,
 ) -> float:
-    """The value of a measure, without interval; the mean over topics for retrieval.
+    """Compute the value of a measure without an interval; for retrieval, the mean over topics.
 
+    Parameters
+    ----------
+    measure : Measure
+        Measure to compute.
+    truth : array-like
+        Truth in the form that the evaluation function of the task accepts; for retrieval, relevance
+        judgments.
+    prediction : array-like
+        Predicted labels, scores, probabilities or values, depending on the measure; for retrieval,
+        a run.
+    weight : array-like of shape (n,), optional
+        Weight of each row.
+    count : array-like of shape (n,), optional
+        Frequency weight of each row.
+    positive : label, optional
+        Positive class.
+    labels : list, optional
+        Classes or labels in their order.
+    classes : list, optional
+        Alias of ``labels``.
+
+    Returns
+    -------
+    float
+        Value of the measure; NaN if it is undefined.
+
+    Raises
+    ------
+    InputError
+        If the input is invalid, or the measure depends on an order of classes that is not given.
+
+    Examples
+    --------
     >>> from calipers.measures import parse
     >>> parse("AUC")([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
@@ -124,7 +157,7 @@ def compute_value(
 
 
 def _topic_value(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
-    """Of a run, against judgments."""
+    """Compute the mean over topics of a measure of a run, given judgments."""
     definition = measure.definition
     if weight is not None or count is not None:
         raise InputError(f"{measure} is over topics, which have no weight= and no count=")
@@ -146,7 +179,7 @@ def _topic_value(measure: Measure, truth: Any, prediction: Any, weight: Any, cou
 def _rater_value(
     measure: Measure, ratings: dict[str, Any], weight: Any, count: Any, labels: Sequence[Any] | None
 ) -> float:
-    """Of two raters; ``labels`` are the categories in their order."""
+    """Compute the agreement of two raters; ``labels`` are the ordered categories."""
     if labels is None:
         unnamed = {"item": None, "rater": None, "rating": None}
         _check_order(
@@ -158,8 +191,10 @@ def _rater_value(
 
 
 def _check_order(measure: Measure, names: Sequence[str]) -> None:
-    """That nothing depends on an alphabetical order: a value has no room for an evaluation's
-    note."""
+    """Check that the value does not depend on an assumed alphabetical order of the classes.
+
+    An evaluation would report such an order in a note, for which a single value has no room.
+    """
     if is_order_assumed(measure, names):
         raise InputError(
             f"{measure} depends on the order of the classes, which is not stated: alphabetical "
@@ -174,7 +209,7 @@ def _one_name(labels: Sequence[Any] | None, classes: Sequence[Any] | None) -> An
 
 
 def _one_column(given: Any, classes: BinaryLabels, what: str, *, probable: bool) -> Any:
-    """The scores of the positive class, also of a column for each of two."""
+    """Return the scores of the positive class, also from a table with a column for each class."""
     if probable:
         return positive_probability(given, classes, what)
     if is_table(given):
@@ -194,8 +229,11 @@ _CALLED = {"labels": "predicted", "sets": "predicted", "probabilities": "probabi
 def _select_verb(
     measure: Measure, truth: Any, prediction: Any, positive: Any, labels: Sequence[Any] | None
 ) -> str | None:
-    """The verb that the data are for: of several labels a row or of several classes; None where two
-    classes, or a matrix of counts, will do."""
+    """Select the function that evaluates the data.
+
+    ``"multilabel"``, ``"classification"`` for multiclass data, or None if binary data or a
+    confusion matrix suffice.
+    """
     d = measure.definition
     if d.task == "multilabel" or (d.task == "classification" and _has_sets(truth)):
         return "multilabel"
@@ -208,13 +246,13 @@ def _select_verb(
 
 
 def _is_count_measure(measure: Measure) -> bool:
-    """Whether a matrix of any number of classes will do."""
+    """Return whether the measure is defined for confusion matrices of any number of classes."""
     d = measure.definition
     return d.statistic is ConfusionMatrix and (measure.viewed or d.is_multiclass)
 
 
 def _has_sets(truth: Any) -> bool:
-    """Whether rows have sets of labels, or a column for each label."""
+    """Return whether rows have label sets, or a column for each label."""
     if is_distribution(truth) or hasattr(truth, "toarray"):
         return True
     first = truth[0] if isinstance(truth, list | tuple) and truth else None
@@ -222,8 +260,11 @@ def _has_sets(truth: Any) -> bool:
 
 
 def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) -> ClassLabels:
-    """The classes of truth and prediction. Where they hold one, the other is one that no row has,
-    as in :func:`encode_binary`: a problem of one class is no problem."""
+    """Return the classes of truth and predictions.
+
+    If there is only one class, a second class without rows is added, as in :func:`encode_binary`,
+    because measures need at least two classes.
+    """
     found = encode_classes(truth, labels, also={"predicted": prediction})
     if labels is not None or len(found.names) > 1:
         return found
@@ -233,14 +274,14 @@ def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) ->
 
 
 def _n_columns(table: Any) -> int:
-    """How many columns a table has."""
+    """Return the number of columns of a table."""
     return len(column_names(table)) or int(np.shape(table)[-1])
 
 
 def _verb_value(
     called: str, measure: Measure, truth: Any, prediction: Any, given: dict[str, Any]
 ) -> float:
-    """By the verb of that name."""
+    """Compute the value with the evaluation function of that name."""
     from calipers.evaluate.classification import classification
     from calipers.evaluate.multilabel import multilabel
 
@@ -251,7 +292,7 @@ def _verb_value(
 
 
 def _cluster_value(measure: Measure, first: Any, labels: Any, weight: Any, count: Any) -> float:
-    """Of the true classes, or else the points, and the clusters."""
+    """Compute the value from the clusters and the true classes, or the points."""
     from calipers.evaluate.clustering import clustering
 
     if weight is not None:
@@ -264,7 +305,7 @@ def _cluster_value(measure: Measure, first: Any, labels: Any, weight: Any, count
 def _regression_value(
     measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any
 ) -> float:
-    """Of predicted numbers, or of quantiles."""
+    """Compute the value from point predictions or quantiles."""
     if measure.viewed or n_columns(truth) > 1:
         return _multioutput_value(measure, truth, prediction, weight, count)
     target = to_quantities(truth, "truth", own=False)
@@ -285,7 +326,7 @@ def _regression_value(
 def _multioutput_value(
     measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any
 ) -> float:
-    """Of several numbers a row."""
+    """Compute the value for several outputs."""
     from calipers.evaluate.regression import regression
 
     given = {"weight": weight, "count": count, "interval": "none", "curves": False}

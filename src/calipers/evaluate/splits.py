@@ -1,4 +1,4 @@
-"""Comparison over several test splits: cross-validation and repeated hold-out."""
+"""Comparison of systems over several test splits: cross-validation and repeated hold-out."""
 
 from __future__ import annotations
 
@@ -57,48 +57,58 @@ def compare_splits(
     adjust: str = "holm",
     level: float = 0.95,
 ) -> Comparison:
-    """Paired differences of systems over several test splits of one data set.
+    """Compare systems over several test splits of one data set, by paired tests.
 
     Models that were trained on overlapping rows are not independent, so that a plain t test over
-    splits finds differences too often. The tests here take account of it; ``design`` says how the
-    splits were made.
+    splits has an inflated type I error. The tests used here account for this, depending on the
+    ``design`` of the splits.
 
     Parameters
     ----------
-    values
-        An evaluation of :func:`calipers.cross_validate`, which knows its folds; one of the
-        predictions of all splits together, with ``split`` the split of each row; or one value a
-        split, as :func:`calipers.from_values` takes values per unit (a table may have a column
-        ``repetition``).
-    design
-        ``"k-fold"``: cross-validation, also repeated; ``"resampled"``: repeated hold-out, with the
-        numbers of rows ``train`` and ``test``; ``"5x2-f"`` or ``"5x2-t"``: five times two-fold
-        cross-validation; ``"independent"``: splits that share no training rows.
-    split, repetition, count
-        The split and the repetition of each row of the evaluation, and its count if it was given
-        any; of values, the repetition of each, or the name of its column. Repeated cross-validation
-        needs it, to know how many folds there are: without it all splits are taken for the folds of
-        one, which a note says. Of ten values without it, ``"5x2-f"`` and ``"5x2-t"`` take each two
-        in a row for one repetition.
-    train, test
-        On how many rows models were trained and measured; with ``"k-fold"`` they follow from the
-        number of folds.
-    measure, lower_is_better
-        See :func:`calipers.from_values`.
-    baseline, alternative, adjust, level
-        See :func:`calipers.compare`. The F test knows no sides.
+    values : Evaluation, data frame, path, or dict of array-like of shape (n_splits,)
+        Evaluation returned by :func:`calipers.cross_validate`, which knows its folds; an evaluation
+        of the predictions of all splits together, with ``split``; or one value per split, in the
+        forms that :func:`calipers.from_values` accepts (a table may have a column ``repetition``).
+    design : {'k-fold', 'resampled', '5x2-f', '5x2-t', 'independent'}
+        Design of the splits. ``"k-fold"``: cross-validation, also repeated; ``"resampled"``:
+        repeated hold-out, with ``train`` and ``test``; ``"5x2-f"`` or ``"5x2-t"``: five times
+        two-fold cross-validation; ``"independent"``: splits without common training rows.
+    split : array-like of shape (n,), optional
+        Split of each row of the evaluation.
+    repetition : array-like of shape (n,) or (n_splits,), or str, optional
+        Repetition of each row of the evaluation, or of each value, or the name of the column of
+        repetitions. Repeated cross-validation needs it to determine the number of folds: without it
+        all splits are treated as the folds of a single repetition, with a note. For ten values
+        without it, ``"5x2-f"`` and ``"5x2-t"`` treat each consecutive pair as one repetition.
+    count : array-like of shape (n,), optional
+        Frequency weight of each row, if the evaluation had any.
+    train, test : float, optional
+        Numbers of rows of the training and test sets. With ``"k-fold"`` they follow from the number
+        of folds.
+    measure : str, default='value'
+        Name of the measure; see :func:`calipers.from_values`.
+    lower_is_better : str or list of str, optional
+        Measures for which lower values are better; see :func:`calipers.from_values`.
+    baseline : str, optional
+        Reference system. By default all pairs are compared, the later minus the earlier.
+    alternative : str, default='two-sided'
+        Alternative hypothesis; see :func:`calipers.compare`. The F test is two-sided only.
+    adjust : str, default='holm'
+        Adjustment for multiple comparisons; see :func:`calipers.compare`.
+    level : float, default=0.95
+        Confidence level of the intervals.
 
     Returns
     -------
     Comparison
-        The differences *averaged* over splits. Where an evaluation was given, a note tells the
-        differences *pooled* over all rows as well; for measures that are not means over rows, the
-        two are different numbers.
+        Differences *averaged* over splits. For an evaluation, a note also reports the differences
+        *pooled* over all rows; these are different quantities unless the measure is a mean over
+        rows.
 
     Raises
     ------
     InputError
-        For a design that the splits do not fit, and anything else wrong with the input.
+        If the splits do not match the design, or the input is otherwise invalid.
 
     Examples
     --------
@@ -154,8 +164,11 @@ def compare_split_values(
     adjust: str = "holm",
     level: float = 0.95,
 ) -> Comparison:
-    """The comparison of values that were read: ``better`` says of each measure whether higher is
-    better, ``pooled`` has the values of all rows together."""
+    """Compare systems by values per split that have been read.
+
+    ``better`` states for each measure whether higher is better; ``pooled`` has the values of all
+    rows together.
+    """
     if not better:
         raise InputError("of none of the measures one value is better than another")
     made = _SplitDesign.of(design, read, train, test)
@@ -203,7 +216,7 @@ def _notes(
     *,
     cautious: bool,
 ) -> Iterator[str]:
-    """What speaks against the test, and what the difference is over all rows."""
+    """Yield the caveat of the test, and the difference pooled over all rows."""
     if found.caution is not None and cautious:
         yield f"The {found.test.name} {found.caution}."
     if pooled:
@@ -246,9 +259,11 @@ def _difference(
 
 @dataclass(frozen=True, eq=False)
 class _SplitDesign:
-    """How splits were made: ``order`` puts those of a repetition next to each other, ``sizes`` are
-    the rows trained and tested on, up to a factor, where the test asks for them; ``notes`` say what
-    was taken for granted."""
+    """Design of the splits.
+
+    ``order`` groups splits by repetition; ``sizes`` are the sizes of training and test sets, up to
+    a factor, if the test uses them; ``notes`` state what was assumed.
+    """
 
     name: str
     order: npt.NDArray[np.intp]
@@ -260,7 +275,7 @@ class _SplitDesign:
     def of(
         cls, name: str, read: ExternalValues, train: float | None, test: float | None
     ) -> _SplitDesign:
-        """That of these splits, if they fit."""
+        """Determine the design from the splits; raise an error if they do not match it."""
         number = len(read.units)
         if number < 2:
             raise InputError(f"there is {number} split, expected at least 2")
@@ -279,7 +294,7 @@ class _SplitDesign:
     def tested(
         self, read: ExternalValues, names: tuple[str, str, str], towards: str, level: float
     ) -> resampled_tests.SplitTest:
-        """The test of (system, baseline, measure)."""
+        """Test the difference of (system, baseline, measure)."""
         system, baseline, measure = names
         for name in (system, baseline):
             absent = np.flatnonzero(np.isnan(read.values[name][measure]))
@@ -302,7 +317,7 @@ class _SplitDesign:
 
 
 def _repetition_order(design: str, read: ExternalValues) -> tuple[npt.NDArray[np.intp], int]:
-    """The order that puts splits of a repetition next to each other, and how many each has."""
+    """Return the order that groups splits by repetition, and the number of splits of each."""
     number = len(read.units)
     if not read.repetition:
         return np.arange(number), number
@@ -318,7 +333,7 @@ def _repetition_order(design: str, read: ExternalValues) -> tuple[npt.NDArray[np
 
 
 def _taken_for(number: int, folds: int, told: bool) -> str:
-    """What splits are taken for where the sizes follow from the number of folds."""
+    """Return a note on the cross-validation that is assumed if sizes follow from folds."""
     taken = f"Taken for {number // folds} × " if told else "Taken for one "
     taken += f"{folds}-fold cross-validation, models trained on {folds - 1}/{folds} of the rows"
     hint = "" if told else "; if it was repeated, give repetition="
@@ -328,7 +343,7 @@ def _taken_for(number: int, folds: int, told: bool) -> str:
 def _given_sizes(
     design: str, train: float | None, test: float | None
 ) -> tuple[float, float] | None:
-    """The sizes that were given, checked."""
+    """Check and return the sizes of training and test sets, if given."""
     if train is None and test is None:
         if design == "resampled":
             raise InputError("design 'resampled' needs train= and test=, the numbers of rows")
@@ -344,7 +359,7 @@ def _given_sizes(
 
 
 def _values(values: Any, measure: str, repetition: Any) -> ExternalValues:
-    """The values with the repetition of each split."""
+    """Read the values and the repetition of each split."""
     named = (repetition.lower(),) if isinstance(repetition, str) else REPETITION
     read = read_values(values, measure, repeated=named)
     if isinstance(repetition, str) and not read.repetition:
@@ -362,8 +377,11 @@ def _values(values: Any, measure: str, repetition: Any) -> ExternalValues:
 def _split_values(
     evaluation: Evaluation, split: Any, repetition: Any, count: Any
 ) -> tuple[ExternalValues, Mapping[str, bool], Mapping[tuple[str, str], float], Sequence[str]]:
-    """The value of each measure on each split, which of them are better higher, the values of
-    all rows together, and what is left out: measures but the first without a value on a split."""
+    """Compute the value of each measure on each split.
+
+    Returns the values, whether higher is better for each measure, the values of all rows together,
+    and notes on dropped measures: those, except the first, that are undefined on a split.
+    """
     source = evaluation.sources
     if not isinstance(source, RowSystems):
         raise InputError(
@@ -405,7 +423,7 @@ def _split_values(
 def _splits(
     rows: int, split: Any, repetition: Any
 ) -> tuple[npt.NDArray[Any], list[str], tuple[str, ...]]:
-    """The split of each row by position, the names of splits, and their repetitions if any."""
+    """Return the split index of each row, the names of splits, and their repetitions, if any."""
     column = encode_labels(split, "split")
     check_length(column.codes, rows, "split")
     if repetition is None:
@@ -423,7 +441,7 @@ def _splits(
 
 
 def _value_on(part: Any, measure: Measure, split: str) -> float:
-    """The value on one split, which has to have one."""
+    """Return the value on a split; raise an error if it is undefined."""
     reading = part.point_estimate(measure)
     if math.isnan(reading.value):
         why = ", ".join(measure.meanings.get(reason, reason) for reason in reading.undefined)

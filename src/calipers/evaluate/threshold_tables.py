@@ -1,4 +1,4 @@
-"""Every cut-off of a score, or those that are named, and what each would be worth."""
+"""Threshold tables: measures at every threshold of a score, or at given thresholds."""
 
 from __future__ import annotations
 
@@ -45,43 +45,62 @@ def threshold_table(
     n_resamples: int | None = None,
     seed: int | None = None,
 ) -> ThresholdTables:
-    """One table of cut-offs by measures, with intervals: what each cut-off would be worth.
+    """Compute a table of measures at each threshold of a score, with intervals.
 
-    A row is positive whose score is at or above the cut-off. Each cut-off is taken as one that was
-    fixed beforehand, and each interval is of one cut-off by itself: the best of many looks better
-    than it is, by what :func:`calipers.operating_point` tells as ``optimism``.
+    Rows with a score at or above the threshold are predicted positive. Thresholds are treated as
+    fixed in advance, and intervals are pointwise: the best of many thresholds is optimistic, by the
+    ``optimism`` that :func:`calipers.operating_point` estimates.
 
     Parameters
     ----------
-    truth, score, positive, weight, count, cluster
-        As :func:`calipers.classification` takes them; or, as ``truth``, an evaluation that it made
-        of two classes from scores or probabilities.
-    at
-        The cut-offs, or ``"all"``: every distinct score, descending. Of more than 200 distinct
-        scores 200 are taken, with equally many rows between them as far as ties allow.
-    measures
-        Measures of counts, under the names that people are to see; sensitivity, specificity, PPV,
-        NPV and both likelihood ratios if none are named.
-    prevalence
-        The share of positives where the test will be used: PPV and NPV are those there, and are
-        among the measures.
-    system
-        One system of several; all of them unless named.
-    interval, level, n_resamples, seed
-        The evaluation's own unless given; see the documentation on inference.
+    truth : array-like of shape (n,), or Evaluation
+        True class of each row; or a binary evaluation of scores or probabilities, as returned by
+        :func:`calipers.classification`.
+    score : array-like of shape (n,), or dict of such, optional
+        Scores, higher for the positive class; for several systems a dict from their names to
+        columns. Required unless ``truth`` is an evaluation.
+    at : float, list of float, or 'all', default='all'
+        Thresholds, or ``"all"`` for every distinct score in descending order. Of more than 200
+        distinct scores 200 are selected, with equal numbers of rows between them as far as ties
+        permit.
+    measures : str, Measure, or list of such, optional
+        Measures of the confusion matrix, displayed under these names. By default sensitivity,
+        specificity, PPV, NPV and both likelihood ratios.
+    prevalence : float, optional
+        Prevalence in the target population. PPV and NPV are computed at this prevalence and are
+        included in the measures.
+    system : str, optional
+        Name of a system. By default all systems are included.
+    positive : label, optional
+        Positive class, as in :func:`calipers.classification`.
+    weight, count, cluster : array-like of shape (n,), optional
+        Weight, frequency weight and cluster of each row, as in :func:`calipers.classification`.
+    interval : str or list of str, optional
+        Interval method. By default that of the evaluation, or ``"auto"``.
+    level : float, optional
+        Confidence level of the intervals. By default that of the evaluation, or 0.95.
+    n_resamples : int, optional
+        Number of bootstrap replicates. By default that of the evaluation.
+    seed : int, optional
+        Seed of the random number generator. By default that of the evaluation.
 
     Returns
     -------
-    Cutoffs
-        A table a system, with the four cells, ``above`` (how many rows are positive) and, of each
-        measure, value and limits. ``print`` shows it; ``to_frame()``, ``to_csv()`` and
-        ``to_json()`` have it in full precision.
+    ThresholdTables
+        One table per system, with the four cells of the confusion matrix, ``above`` (number of rows
+        predicted positive) and, for each measure, the value and the limits of its interval.
+        ``print`` displays it; ``to_frame()``, ``to_csv()`` and ``to_json()`` return it in full
+        precision.
 
     Raises
     ------
     InputError
-        For a measure that is none of counts, a cut-off that is no number, an evaluation without
-        scores, and for what :func:`calipers.classification` refuses.
+        If a measure is not a measure of the confusion matrix, a threshold is not a number, the
+        evaluation has no scores, or the input is invalid for :func:`calipers.classification`.
+
+    See Also
+    --------
+    calipers.operating_point : Choose a threshold by a rule, and estimate its optimism.
 
     Examples
     --------
@@ -124,7 +143,7 @@ def threshold_table(
 def _systems(
     truth: Any, score: Any, positive: Any, weight: Any, count: Any, cluster: Any
 ) -> tuple[dict[str, BinaryOutput], Settings]:
-    """The systems that have scores, and how intervals were made."""
+    """Return the systems that have scores, and the settings of inference."""
     evaluation = truth
     if not isinstance(truth, Evaluation):
         if score is None:
@@ -146,7 +165,7 @@ def _systems(
 
 
 def _select_thresholds(system: BinaryOutput, at: Any, notes: list[str]) -> FloatArray:
-    """The cut-offs of a system, descending."""
+    """Return the thresholds of a system in descending order."""
     if isinstance(at, str):
         if at != ALL:
             raise InputError(
@@ -171,7 +190,7 @@ def _select_thresholds(system: BinaryOutput, at: Any, notes: list[str]) -> Float
 
 
 def _table(system: BinaryOutput, places: FloatArray, chosen: Sequence[Measure]) -> ThresholdTable:
-    """Every measure at each of the cut-offs of a system."""
+    """Compute every measure at each threshold of a system."""
     score = system.score
     assert score is not None
     cells = {name: np.zeros(len(places)) for name in ("TP", "FP", "FN", "TN")}

@@ -1,1 +1,1 @@
-"""What an evaluation is asked: tasks as they are declared, and the options that they share."""
+"""Shared layer of all tasks: declarations of tasks, options, rows in memory and in batches."""

@@ -1,4 +1,4 @@
-"""What every verb checks of its arguments before it looks at any data."""
+"""Validation of the arguments of public functions, before any data are read."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ ELSEWHERE: Mapping[str, str] = {
     "extrapolate_to": "more",
     "collection_size": "collection n_docs",
     "judgment_bounds": "incomplete",
-    "max_unretrieved": "unfound",
-    "n_reclusterings": "reclusterings",
+    "max_unretrieved": "max_unretrieved",
+    "n_reclusterings": "n_reclusterings",
     "training_sets": "num_rounds n_rounds rounds",
 }
 
@@ -74,8 +74,10 @@ _INSTEAD: Mapping[str, str] = {
 
 
 class _ArgumentType(NamedTuple):
-    """What an annotation asks for: in words, and what it makes of a value; TypeError from what it
-    does not take."""
+    """Accepted type of an argument: its name in messages and the conversion of a value.
+
+    ``take`` raises ``TypeError`` for a value that is not of this type.
+    """
 
     words: str
     take: Callable[[Any], Any]
@@ -179,11 +181,24 @@ _VERBS: WeakSet[FunctionType] = WeakSet()
 
 
 def validate_arguments(function: Callable[P, R], called: str | None = None) -> Callable[P, R]:
-    """Checks arguments by what they are annotated with, and answers to names of other tools; what
-    is wrong is said of ``called``, which is the name of the function unless given.
+    """Check and convert the arguments of a function by their annotations.
 
-    A wrong kind of value is an :class:`InputError`, an unknown name a ``TypeError``, both in words
-    for whoever called. A function that takes ``**options`` takes those that all tasks share.
+    An argument of the wrong type raises an :class:`InputError`, an unknown argument a
+    ``TypeError``; the message of the latter names the argument of Calipers where the name given is
+    that of another library (``y_true`` for ``truth``). A function that takes ``**options`` accepts
+    the options that all tasks share.
+
+    Parameters
+    ----------
+    function : callable
+        Function whose annotations are read.
+    called : str, optional
+        Name of the function in messages. By default its ``__name__``.
+
+    Returns
+    -------
+    callable
+        The function, with its arguments checked at each call.
     """
     called = called or function.__name__
 
@@ -224,12 +239,12 @@ def validate_arguments(function: Callable[P, R], called: str | None = None) -> C
 
 
 def is_verb(value: Any) -> bool:
-    """Whether it is a function that :func:`validate_arguments` checks the arguments of."""
+    """Return whether a value is a function wrapped by :func:`validate_arguments`."""
     return isinstance(value, FunctionType) and value in _VERBS
 
 
 def check_finite(value: Any, name: str, expected: str) -> float:
-    """A finite number."""
+    """Return a value as a float; raise :class:`InputError` unless it is a finite number."""
     try:
         number = float(_to_number(value))
     except (TypeError, OverflowError):
@@ -255,7 +270,7 @@ def _parse_annotation(annotation: str) -> list[_ArgumentType] | None:
 
 
 def _convert_value(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
-    """The value as one of the kinds."""
+    """Convert a value to the first of the types that accepts it."""
     for kind in kinds:
         try:
             return kind.take(value)
@@ -270,7 +285,7 @@ def _convert_value(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
 
 
 def _unknown_message(function: str, name: str, known: list[str]) -> str:
-    """What an unknown argument may be called here, or why there is none."""
+    """Return the message for an unknown argument: what it is called here, or why it is missing."""
     from calipers.evaluation.availability import unavailable_reason
 
     why = unavailable_reason(function, name)

@@ -1,7 +1,8 @@
-"""Which task takes which option from which engine; and where one does not, why.
+"""Availability of each option by task and engine, with the reason where it is unavailable.
 
-An option works in every task and from every engine, unless a reason stands here. A message that
-refuses it says that reason, a page shows the table, and a test tries every cell that says yes.
+An option works in every task and with every engine unless this module gives a reason. The message
+that refuses the option states that reason, a page of the documentation shows the table, and a test
+runs every combination that is available.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ OF_GROUPS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
 
 @dataclass(frozen=True)
 class Availability:
-    """What the table says: ``yes``, or ``no`` with its reason."""
+    """Availability of an option: ``text`` is ``"yes"`` or ``"no"``, the latter with a reason."""
 
     text: str
     reason: str = ""
@@ -93,7 +94,7 @@ YES = Availability("yes")
 
 
 def get_availability(task: Task, option: str, engine: str = "memory") -> Availability:
-    """Whether a task takes an option of rows that an engine has.
+    """Return the availability of an option in a task whose rows are read by an engine.
 
     >>> from calipers.evaluation.tasks import CLUSTER, SLICES, TASKS
     >>> get_availability(TASKS["regression"], "weight", "stream").said
@@ -115,8 +116,9 @@ def get_availability(task: Task, option: str, engine: str = "memory") -> Availab
 
 
 def unavailable_reason(name: str, option: str) -> str | None:
-    """Why a task has no option of that name, to be said behind it; None where it is no option of
-    tasks, or taken.
+    """Return why a task lacks an option, as the end of a sentence.
+
+    The result is None if the name is not an option of tasks, or if the task accepts it.
 
     >>> unavailable_reason("regression", "undefined")
     ': it is about ratios that count no row, and the measures of this task are none'
@@ -129,7 +131,7 @@ def unavailable_reason(name: str, option: str) -> str | None:
 
 
 def refusal_of_flag(name: str, flag: str) -> str | None:
-    """The same of an option as a command or a file of checks calls it.
+    """Return why a task lacks an option that is spelled as in a command or a file of checks.
 
     >>> refusal_of_flag("clustering", "--weight")
     ': pairs of points have no weights; count= takes frequencies'

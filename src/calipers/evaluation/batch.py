@@ -1,4 +1,4 @@
-"""Rows by what their columns are: some of them at a time, or all that there are."""
+"""Rows as columns by role: batches, and complete tables in memory."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows: of each role a column, or one of each system.
+    """Batch of rows: for each role a column, or a column for each system.
 
-    Columns are as they were given, and ``frequencies`` say how often each of their rows counts;
-    weights, clusters and the order in time are of the rows that count.
+    Columns are stored as they were given, and ``frequencies`` holds the number of times that each
+    of their rows counts. Weights, clusters and the order in time refer to the rows that count.
     """
 
     columns: Mapping[str, Any]
@@ -43,16 +43,16 @@ class Batch:
     numbers: Callable[[], IntArray] | None = None
 
     def shared_columns(self, settings: Settings) -> dict[str, Any]:
-        """What every system on these rows has, whatever it says."""
+        """Return the settings, weights and clusters, which all systems on these rows share."""
         return {"settings": settings, "weight": self.weights, "clusters": self.clusters}
 
     def __getitem__(self, role: str) -> Any:
-        """What is given of a role; None of one that is not given."""
+        """Return what was given for a role, or None."""
         return self.columns.get(role)
 
     @property
     def counted_rows(self) -> Any:
-        """The rows given that count."""
+        """Index of the given rows that count."""
         places = self.frequencies.places
         return slice(None) if places is None else places
 
@@ -60,8 +60,11 @@ class Batch:
 def constant_batch(
     columns: StreamColumns, values: FloatArray, *, probability: bool = False
 ) -> Batch:
-    """As many rows as there are values, which every column of truth and systems has; of a
-    ``probability`` for each of several classes all are alike."""
+    """Return a batch in which every column of truth and of systems consists of ``values``.
+
+    With ``probability``, columns of one probability for each of several classes are uniform
+    instead.
+    """
 
     def of(named: str | Mapping[str, str]) -> Any:
         if isinstance(named, str):
@@ -76,25 +79,25 @@ def constant_batch(
 
 
 def unwrap_unnamed(given: Mapping[str, Any]) -> Any:
-    """The column of a system without a name, as verbs are given it; else those of all systems."""
+    """Return the column of a single unnamed system, as users give it, or the columns by system."""
     return given[UNNAMED] if list(given) == [UNNAMED] else given
 
 
 @dataclass(frozen=True, eq=False)
 class RowNames:
-    """What rows that count are called: by their ids, or by their places in what was given."""
+    """Display names of the rows that count: their ids, or their indices in the input."""
 
     gathered: InputColumns
     frequencies: RowRepeats
 
     def __call__(self, row: int) -> str:
-        """What a row is called."""
+        """Return the display name of a row."""
         return self.gathered.named(self.frequencies.place(row))
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """All rows, in memory, and what is known of them."""
+    """All rows of an evaluation in memory, with their metadata."""
 
     batch: Batch
     about: RowInfo = NOTHING
@@ -114,7 +117,7 @@ class Table:
         notes: Sequence[str] = (),
         of_systems: SystemIndex | None = None,
     ) -> Table:
-        """Of columns by their roles, so many rows of them, as they were gathered."""
+        """Build the table of ``number`` rows from columns by role, as they were collected."""
         weight, cluster, time = map(columns.get, ("weight", "cluster", "time"))
         checked = to_weights(weight, number)
         frequencies = RowRepeats.of(columns.get("count"), number, checked)

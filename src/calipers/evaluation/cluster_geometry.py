@@ -1,4 +1,4 @@
-"""How points lie about the centres of their clusters, in batches: sums of each look at them."""
+"""Cluster geometry of a stream: dispersion, silhouettes and influence values in three passes."""
 
 from __future__ import annotations
 
@@ -39,8 +39,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CentredMoments(Mergeable):
-    """Of each clustering how its points lie: their moments, the sums of directions from its centres
-    and their silhouettes; and how these change as centres move."""
+    """Cluster moments, directions from the centres, and silhouettes of each clustering.
+
+    ``leans`` are the sums by cluster of unit vectors from its centre to its points. ``pulls`` are
+    the derivatives of the sum of silhouettes by the positions of the centres.
+    """
 
     moments: Mapping[str, ClusterMoments]
     leans: Mapping[str, FloatArray]
@@ -56,8 +59,10 @@ class CentredMoments(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class InfluenceProducts(Mergeable):
-    """Inner products of how much points move numbers, and the sums of its cubes; and how
-    differences of two numbers are spread, by their places."""
+    """Inner products of influence columns, sums of their cubes, and distributions of differences.
+
+    ``differing`` has the distribution of the differences of two columns, by their positions.
+    """
 
     products: FloatArray
     cubes: FloatArray
@@ -72,8 +77,10 @@ class InfluenceProducts(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class _PointReader:
-    """The points of a batch, and the cluster of each in every clustering; without noise that is
-    left out."""
+    """Reader of the points of a batch and of their cluster in every clustering.
+
+    Points of noise are skipped if noise is dropped.
+    """
 
     labels: Mapping[str, str]
     features: tuple[str, ...]
@@ -83,7 +90,7 @@ class _PointReader:
     read_batch: ReadBatch | None = None
 
     def __call__(self, batch: Batch) -> tuple[FloatArray, dict[str, IntArray], IntArray | None]:
-        """Of a batch."""
+        """Return the points of a batch, their cluster in each clustering, and their class."""
         columns = batch.columns if self.read_batch is None else self.read_batch.complete(batch)[0]
         given = {name: columns[name] for name in self.features}
         try:
@@ -115,7 +122,7 @@ def _label_codes(column: Any, values: Any, codes: IntArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
-    """A look at the points: what is made of a batch, given what earlier looks have found."""
+    """Pass over the points: base of the tasks that use the results of earlier passes."""
 
     points: _PointReader
     #: The number of points of each cluster.
@@ -129,7 +136,7 @@ class _Pass:
     ) -> tuple[
         dict[str, tuple[ClusterDispersion, MeanSilhouette]], IntArray | None, dict[str, IntArray]
     ]:
-        """Of each clustering how the points of a batch lie."""
+        """Return the samples of dispersion and silhouettes of a batch for each clustering."""
         points, found, truth = self.points(batch)
         made = {}
         for name, cluster in found.items():
@@ -147,19 +154,19 @@ class _Pass:
 
 
 class _MomentsPass(_Pass):
-    """The moments of clusters."""
+    """First pass: the moments of clusters."""
 
     def __call__(self, batch: Batch) -> CentredMoments:
-        """Of a batch."""
+        """Return the cluster moments of a batch."""
         moments = {name: of.statistic for name, (of, _) in self.samples(batch)[0].items()}
         return CentredMoments(moments, {}, {}, {})
 
 
 class _CentrePass(_Pass):
-    """What hangs on where the centres are."""
+    """Second pass: statistics that depend on the positions of the centres."""
 
     def __call__(self, batch: Batch) -> CentredMoments:
-        """Of a batch."""
+        """Return the moments, directions and silhouettes of a batch about the known centres."""
         made = self.samples(batch)[0]
         return CentredMoments(
             {name: of.statistic for name, (of, _) in made.items()},
@@ -171,7 +178,7 @@ class _CentrePass(_Pass):
 
 @dataclass(frozen=True, eq=False)
 class _InfluencePass(_Pass):
-    """How much each point moves numbers, given what all points add up to."""
+    """Third pass: the influence of each point on the values of measures, given the totals."""
 
     requests: tuple[Asked, ...] = ()
     #: All points by class and cluster, of each clustering.
@@ -180,7 +187,7 @@ class _InfluencePass(_Pass):
     known_values: Mapping[tuple[int, int], tuple[MajorityValue, ...]] = field(default_factory=dict)
 
     def influence_columns(self, batch: Batch) -> dict[Asked, FloatArray]:
-        """The columns whose inner products are kept."""
+        """Return the influence columns whose inner products are accumulated."""
         return gram_columns(self._influences(batch))
 
     def _influences(self, batch: Batch) -> dict[Asked, Influence]:
@@ -213,7 +220,7 @@ class _InfluencePass(_Pass):
         return some.influence(measure, whole.statistic)
 
     def __call__(self, batch: Batch) -> InfluenceProducts:
-        """Of a batch."""
+        """Return the inner products of the influence columns of a batch."""
         found = self._influences(batch)
         cubes = np.array([float((of.column**3).sum()) for of in found.values()])
         products = inner_products(list(gram_columns(found).values()))
@@ -222,7 +229,7 @@ class _InfluencePass(_Pass):
     def _differing(
         self, found: Sequence[tuple[Asked, Influence]]
     ) -> dict[tuple[int, int], UnitDifferences]:
-        """Of each measure of points, for every two clusterings."""
+        """Return the unit differences of every two clusterings for each measure of points."""
         number = float(next(iter(self.sizes.values())).sum())
         return {
             (j, k): UnitDifferences.from_rows(
@@ -236,13 +243,13 @@ class _InfluencePass(_Pass):
 
 @dataclass(frozen=True, eq=False)
 class _InfluenceCombination:
-    """The squared norm of a combination of columns."""
+    """Task for the squared norm of a linear combination of influence columns."""
 
     look: _InfluencePass
     combination: FloatArray
 
     def __call__(self, batch: Batch) -> SquaredNorm:
-        """Of a batch."""
+        """Return the squared norm over a batch."""
         columns = zip(self.combination, self.look.influence_columns(batch).values(), strict=True)
         of = np.asarray(sum(factor * column for factor, column in columns if factor))
         return SquaredNorm(dot(of, of))
@@ -250,8 +257,11 @@ class _InfluenceCombination:
 
 @dataclass(frozen=True, eq=False)
 class StreamedClusterGeometry:
-    """How the points of an engine lie in clusterings: the columns of labels and of features, the
-    values of labels with the cluster of each, and how clusters meet in ``systems``."""
+    """Cluster geometry of clusterings whose points are read by an engine.
+
+    ``labels`` and ``features`` are the columns to read, ``codes`` the distinct labels with the
+    cluster of each, and ``systems`` the clusterings with their contingency tables.
+    """
 
     engine: Engine
     labels: Mapping[str, str]
@@ -266,7 +276,7 @@ class StreamedClusterGeometry:
     read_batch: ReadBatch | None = None
 
     def summarize(self) -> dict[str, Clustering]:
-        """The clusterings, with all that points add up to."""
+        """Return the clusterings, each with the totals of its points."""
         return {
             name: replace(of, batch_statistic=ClusterTotals(self, name))
             for name, of in self.systems.items()
@@ -287,7 +297,7 @@ class StreamedClusterGeometry:
 
     @cached_property
     def total_moments(self) -> CentredMoments:
-        """What all points add up to."""
+        """Totals of all points, from the first and second pass."""
         found = self._reduced(self._moments_pass, "finding centres")
         centres = {name: of.mean for name, of in found.moments.items()}
         first = self._moments_pass
@@ -297,7 +307,7 @@ class StreamedClusterGeometry:
 
     @cached_property
     def requests(self) -> list[Asked]:
-        """The numbers of which it is known how points move them."""
+        """Pairs (clustering, measure) with a finite value, whose influence values are computed."""
         return [
             (name, measure)
             for name in self.systems
@@ -309,7 +319,7 @@ class StreamedClusterGeometry:
         return float(measure.plain.apply(self.statistic(name, measure)))
 
     def statistic(self, name: str, measure: Measure) -> Any:
-        """What a measure is a formula over."""
+        """Return the statistic that a measure of one clustering is a formula over."""
         reads = measure.definition.reads
         if reads == "partitions":
             return self.systems[name].meeting.statistic
@@ -329,7 +339,7 @@ class StreamedClusterGeometry:
 
     @cached_property
     def influence_products(self) -> InfluenceProducts:
-        """How much points move all numbers."""
+        """Inner products of the influence of points on all values, from the third pass."""
         found: InfluenceProducts = self._reduced(self._third, "measuring what points move")
         if all(of.is_certain for of in found.differing.values()):
             return found
@@ -352,14 +362,14 @@ class StreamedClusterGeometry:
         )
 
     def influence(self, name: str, measure: Measure) -> Influence | None:
-        """How much points move a number, as a combination of columns that are gone."""
+        """Return the influence of points on a value, as a combination of columns not stored."""
         if (name, measure) not in self.requests or not self.engine.is_rereadable:
             return None
         called = "Student t"
         return Influence(as_linear_combination((name, measure), self.requests), self._space, called)
 
     def differing(self, measure: Measure, first: str, second: str) -> UnitDifferences | None:
-        """How much more points move the number of one clustering than that of another."""
+        """Return the differences of influence of points on the values of two clusterings."""
         asked = (first, measure), (second, measure)
         if not self.engine.is_rereadable or not all(one in self.requests for one in asked):
             return None
@@ -370,7 +380,7 @@ class StreamedClusterGeometry:
         return replace(found, spread=found.spread.transform(0.0, times=-1.0))
 
     def skewness(self, name: str, measure: Measure) -> float:
-        """The skewness over √n of how much points move a number."""
+        """Return the skewness of the influence of points on a value, divided by √n."""
         found = self.influence(name, measure)
         if found is None:
             return 0.0
@@ -381,23 +391,23 @@ class StreamedClusterGeometry:
 
 @dataclass(frozen=True, eq=False)
 class ClusterTotals:
-    """What points of one clustering add up to."""
+    """Totals of the points of one clustering."""
 
     lying: StreamedClusterGeometry
     name: str
 
     def sample_for(self, measure: Measure) -> _SummarySample:
-        """The sample of a measure of points."""
+        """Return the sample of a measure of points."""
         return _SummarySample(self.lying, self.name, measure)
 
     def influence(self, measure: Measure) -> Influence | None:
-        """How much points move a number."""
+        """Return the influence of points on the value of a measure."""
         return self.lying.influence(self.name, measure)
 
 
 @dataclass(frozen=True, eq=False)
 class _SummarySample:
-    """The statistic of a measure of points that are gone."""
+    """Sample of a measure of points that are not in memory: its statistic."""
 
     lying: StreamedClusterGeometry
     name: str
@@ -405,36 +415,36 @@ class _SummarySample:
 
     @property
     def statistic(self) -> Any:
-        """What the measure is a formula over."""
+        """Statistic that the measure is a formula over."""
         return self.lying.statistic(self.name, self.measure)
 
     @property
     def cluster(self) -> IntArray:
-        """The cluster of points that are alike."""
+        """Cluster of each combination of equal points."""
         return self.lying.systems[self.name].cluster
 
     @property
     def point_counts(self) -> FloatArray | None:
-        """How many of them there are."""
+        """Number of points of each combination."""
         return self.lying.systems[self.name].point_counts
 
     def row_values(self, measure: Measure) -> None:
-        """Points are gone."""
+        """Return None, because points are not in memory."""
 
     def influence(self, measure: Measure, whole: Any = None) -> Influence | None:
-        """How much points move the number."""
+        """Return the influence of points on the value."""
         return self.lying.influence(self.name, self.measure)
 
     def skewness(self, measure: Measure) -> float:
-        """The skewness over √n of that."""
+        """Return the skewness of the influence values, divided by √n."""
         return self.lying.skewness(self.name, self.measure)
 
     def differing(self, other: _SummarySample) -> UnitDifferences | None:
-        """How differences from the same of another clustering are spread."""
+        """Return the distribution of the differences from another clustering."""
         return self.lying.differing(self.measure, self.name, other.name)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """The reading of the measure."""
+        """Return the point estimate of the measure."""
         settings = self.lying.systems[self.name].settings
         n = int(self.lying.systems[self.name].sizes.sum())
         return estimate_geometry(measure.plain, self.statistic, n, settings, self)

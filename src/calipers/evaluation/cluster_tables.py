@@ -1,4 +1,4 @@
-"""What an evaluation of clusters tells beside its estimates: of each cluster and of each point."""
+"""Tables of clusterings in addition to estimates: per cluster and per point."""
 
 from __future__ import annotations
 
@@ -41,9 +41,29 @@ def drop_noise(
     repeats: RowRepeats,
     held: FloatArray | None = None,
 ) -> tuple[RowRepeats, list[str], dict[str, tuple[IntArray, tuple[str, ...]]]]:
-    """The points as often as they count, without noise if that is to be dropped; what is to be said
-    of it; and of each clustering the cluster of each of these points, with the names. As many are
-    alike as are ``held``."""
+    """Handle points labelled −1 as a cluster or drop them.
+
+    Parameters
+    ----------
+    given : mapping of str to EncodedLabels
+        Encoded labels of each clustering.
+    noise : {'cluster', 'drop'}
+        ``"cluster"`` treats −1 as a cluster, ``"drop"`` removes points that are noise in any
+        clustering.
+    repeats : RowRepeats
+        Frequencies of the points.
+    held : ndarray, optional
+        Number of equal points that each row represents.
+
+    Returns
+    -------
+    repeats : RowRepeats
+        Frequencies of the remaining points.
+    notes : list of str
+        Notes on what was done.
+    clusters : dict
+        For each clustering the cluster of each of these points, and the names of the clusters.
+    """
     if noise not in NOISE_MAY_BE:
         raise InputError(f"noise is {noise!r}, expected one of {', '.join(NOISE_MAY_BE)}")
     found = {name: of.names.index(NOISE) for name, of in given.items() if NOISE in of.names}
@@ -79,7 +99,7 @@ def drop_noise(
 
 
 def sample_points(sample: int | None, points: int, seed: int) -> Any:
-    """The points whose silhouettes are taken, where these are not all."""
+    """Return the sorted indices of sampled points for silhouettes, or None for all points."""
     if sample is not None and sample < 2:
         raise InputError(f"sample is {sample}, expected 2 points or more")
     if sample is None:
@@ -90,7 +110,7 @@ def sample_points(sample: int | None, points: int, seed: int) -> Any:
 
 
 def clustering_notes(systems: Mapping[str, Clustering], near: Iterable[Measure]) -> list[str]:
-    """What is a sample, and what has no table."""
+    """Return notes on silhouettes of sampled points and on tables that were omitted."""
     notes, first = [], next(iter(systems.values()))
     for measure in near:
         of = first.sample_for(measure).silhouettes
@@ -109,7 +129,7 @@ def clustering_notes(systems: Mapping[str, Clustering], near: Iterable[Measure])
 
 
 def cluster_table(systems: Iterable[Clustering], near: Iterable[Measure]) -> tuple[LabelTable, ...]:
-    """How many points each cluster has, of which classes, and how near they lie."""
+    """Return a table for each clustering: size, classes and silhouette of each cluster."""
     near = list(near)
     return tuple(_table(s, near) for s in systems if len(s.names) <= MOST_CLUSTERS)
 
@@ -135,7 +155,7 @@ def _table(system: Clustering, near: Sequence[Measure]) -> LabelTable:
 
 
 def _cluster_rows(system: Clustering, measure: Measure) -> Iterator[tuple[float, float, float]]:
-    """The value of each cluster and its limits."""
+    """Yield the value of each cluster with the limits of its interval."""
     if len(system.names) * system.n_rows > MOST_NUMBERS:
         system = system.with_settings(replace(system.settings, interval="none", methods=()))
     for name in system.names:
@@ -145,7 +165,7 @@ def _cluster_rows(system: Clustering, measure: Measure) -> Iterator[tuple[float,
 
 
 def point_silhouettes(systems: Mapping[str, Clustering], near: Sequence[Measure]) -> PerUnit:
-    """The silhouette of each point by the number of its row, where it is taken."""
+    """Return the silhouette of each (sampled) point by row number."""
     if not near:
         raise InputError("per_point= is about silhouettes, and none is among the measures")
     first = next(iter(systems.values()))
@@ -161,7 +181,7 @@ def point_silhouettes(systems: Mapping[str, Clustering], near: Sequence[Measure]
 
 
 def bisect_clusters(system: Clustering) -> Bisections:
-    """What cutting each cluster in two does to it; of clusters of many points, to some of these."""
+    """Compute the gain of bisecting each cluster; large clusters are subsampled."""
     number = len(system.names)
     points, shares = np.zeros(number), np.zeros(number)
     random = np.random.Generator(np.random.Philox(system.settings.seed))

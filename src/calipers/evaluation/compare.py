@@ -61,48 +61,62 @@ def compare(
     n_resamples: int | None = None,
     seed: int | None = None,
 ) -> Comparison:
-    """Paired differences of an evaluation's systems, each with its interval and a test.
+    """Compute paired differences of an evaluation's systems, each with an interval and a test.
 
-    Interval and test are one procedure. Means over topics, accuracies and losses of rows: Student's
-    t or the Bayesian bootstrap about the mean difference, the wider. AUC, AP, PR-AUC, R² and the
-    like: the same of how much each row moves the difference. Other measures of counts and scores:
-    paired bootstrap. Where several differences are tested at once, their intervals hold together.
+    Interval and test belong to one procedure. For means over topics, accuracies and losses of rows
+    this is Student's t or the Bayesian bootstrap of the mean difference, whichever is wider. For
+    AUC, AP, PR-AUC, R² and similar measures it is the same procedure on influence values of the
+    rows. For other measures of counts and scores it is the paired bootstrap. Where several
+    differences are tested at once, their intervals are simultaneous.
 
     Parameters
     ----------
-    baseline
-        Compare every other system with this one; else every pair, the later minus the earlier.
-    test
-        ``"auto"``, or one for all measures that it applies to: ``"t"``, ``"wilcoxon"``, ``"sign"``
-        and ``"randomisation"`` of values per unit; ``"bootstrap"``; ``"normal"``, the difference
-        over its standard error; ``"mcnemar"`` and ``"mid-p"`` of accuracies;
-        ``"diebold-mariano"`` of mean losses of forecasts.
-    alternative
-        ``"two-sided"``; ``"better"`` or ``"worse"``, one-sided, by the measure's own direction; or
-        ``"greater"`` or ``"less"``, about the difference itself.
-    adjust
-        How p-values and intervals account for the number of differences, in two families: all pairs
-        of the primary measure, and all pairs of all other measures. ``"joint"``, the default, goes
-        by the largest difference that chance makes in the family; ``"holm"`` (the default where a
-        test is named), ``"bonferroni"`` and ``"benjamini-hochberg"`` multiply p-values, ``"none"``
-        leaves each difference as it is by itself. ``"tukey"``, the randomised Tukey HSD, takes the
-        place of the test where there are values per unit, for each measure by itself.
-    primary
-        The measure that decides; the first unless given.
-    margin
-        The difference that would still count as none, stated beforehand: a number, or one for each
-        measure. Then non-inferiority and equivalence are tested as well.
-    horizon
-        How many steps ahead forecasts are made, for ``test="diebold-mariano"``; 1 unless given.
-        Above 1 the test takes one row a time, in the order of ``time=`` of the evaluation.
-    interval, level, n_resamples, seed
-        The evaluation's own unless given.
+    evaluation : Evaluation
+        Evaluation of at least two systems, computed from data.
+    baseline : str, optional
+        Reference system. By default all pairs are compared, the later minus the earlier.
+    test : str, default='auto'
+        ``"auto"``, or one test for all measures that it applies to: ``"t"``, ``"wilcoxon"``,
+        ``"sign"`` and ``"randomisation"`` on values per unit; ``"bootstrap"``; ``"normal"``, the
+        difference divided by its standard error; ``"mcnemar"`` and ``"mid-p"`` on accuracies;
+        ``"diebold-mariano"`` on mean losses of forecasts.
+    alternative : {'two-sided', 'better', 'worse', 'greater', 'less'}, default='two-sided'
+        ``"two-sided"``; ``"better"`` or ``"worse"``, one-sided in the direction of the measure; or
+        ``"greater"`` or ``"less"``, one-sided for the difference itself.
+    adjust : str, default='joint'
+        Adjustment of p-values and intervals for multiplicity, in two families: all pairs of the
+        primary measure, and all pairs of all other measures. ``"joint"`` (the default) uses the
+        null distribution of the largest difference of the family (single-step max-t); ``"holm"``
+        (used instead if a test is named), ``"bonferroni"`` and ``"benjamini-hochberg"`` multiply
+        p-values; ``"none"`` does not adjust. ``"tukey"``, the randomised Tukey HSD, replaces the
+        test where there are values per unit, separately for each measure.
+    primary : str, optional
+        Primary measure. By default the first one.
+    margin : float or dict of float, optional
+        Largest difference that counts as equivalent, stated in advance: one number, or one for each
+        measure. Non-inferiority and equivalence are then tested as well.
+    horizon : int, optional
+        Number of steps ahead of the forecasts, for ``test="diebold-mariano"``. The default is 1.
+        Above 1 the test takes one row per time, in the order of ``time=`` of the evaluation.
+    interval : str or list of str, optional
+        Method of the intervals. By default that of the evaluation.
+    level : float, optional
+        Confidence level. By default that of the evaluation.
+    n_resamples : int, optional
+        Number of bootstrap replicates. By default that of the evaluation.
+    seed : int, optional
+        Seed of all random numbers. By default that of the evaluation.
+
+    Returns
+    -------
+    Comparison
+        All differences, with intervals, p-values and adjusted p-values.
 
     Raises
     ------
     InputError
-        For an evaluation read from a file, which has no data left to compare; for one system only;
-        for an unknown baseline or option; and for a test that applies to none of the measures.
+        If the evaluation was read from a file without its data, or has only one system; if the
+        baseline or an option is unknown; or if the test applies to none of the measures.
 
     Examples
     --------
@@ -163,7 +177,7 @@ def compare(
 
 
 def _steps(test: str, horizon: int | None) -> int:
-    """How many steps ahead forecasts are made, checked."""
+    """Return the checked forecast horizon, in steps."""
     if horizon is None:
         return 1
     if test != DIEBOLD_MARIANO:
@@ -174,7 +188,7 @@ def _steps(test: str, horizon: int | None) -> int:
 
 
 def check_option(what: str, given: object, known: Iterable[str]) -> None:
-    """That an option is one of those known."""
+    """Check that the value of an option is one of the known values."""
     known = tuple(known)
     if not (isinstance(given, str) and given in known):
         raise InputError(f"{what} is {format_value(given)}, expected one of {', '.join(known)}")
@@ -190,8 +204,10 @@ def paired_comparison(
     adjust: str = JOINT,
     margin: Margin = None,
 ) -> Comparison:
-    """All differences of a source's systems, adjusted in two families: those of the primary
-    measure, and those of all other measures."""
+    """Compute all differences of a source's systems, adjusted for multiplicity in two families.
+
+    The families are the differences of the primary measure and those of all other measures.
+    """
     pairs = system_pairs(source.systems, baseline)
     # A named test is not the one whose maximum is known.
     way = adjust if adjust != JOINT or question.test == "auto" else "holm"
@@ -224,7 +240,7 @@ def paired_comparison(
 
 
 def _primary(name: str | None, measures: Sequence[Measure]) -> Measure:
-    """The primary measure: the one that is named, else the first."""
+    """Return the primary measure: the named one, or the first."""
     if name is None:
         return measures[0]
     known, same = {str(measure): measure for measure in measures}, map(str, parse_by_task(name))
@@ -237,7 +253,7 @@ def _primary(name: str | None, measures: Sequence[Measure]) -> Measure:
 
 
 def system_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
-    """The pairs, (system, baseline)."""
+    """Return the pairs (system, baseline) to compare."""
     if len(systems) < 2:
         raise InputError(f"there is one system only ({systems[0]!r}); a comparison needs two")
     if baseline is None:
@@ -248,7 +264,7 @@ def system_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[str
 
 
 def _margin(margin: Margin, measure: Measure) -> float | None:
-    """The margin of a measure, where there is one."""
+    """Return the margin of a measure, or None."""
     value = margin.get(str(measure)) if isinstance(margin, Mapping) else margin
     if value is not None and not 0 < value < math.inf:
         raise InputError(f"margin is {format_value(value)}, expected a number above 0")
@@ -256,7 +272,7 @@ def _margin(margin: Margin, measure: Measure) -> float | None:
 
 
 def _check_margins(margin: Margin, measures: Sequence[Measure]) -> None:
-    """That margins are of measures that are compared."""
+    """Check that margins are given only for measures that are compared."""
     names = [str(measure) for measure in measures]
     for name in margin if isinstance(margin, Mapping) else ():
         if name not in names:
@@ -267,7 +283,7 @@ def _check_margins(margin: Margin, measures: Sequence[Measure]) -> None:
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """What is asked of the differences of a source's systems."""
+    """Options of a comparison: its source, settings, hypothesis and margins."""
 
     source: ComparisonSource
     settings: Settings
@@ -277,7 +293,7 @@ class ComparisonOptions:
     def statistics_by_measure(
         self, pairs: Sequence[tuple[str, str]], primary: str | None, *, with_vectors: bool
     ) -> dict[Measure, list[DifferenceStatistics]]:
-        """What is known of each difference, by measure."""
+        """Compute the statistics of each difference, by measure."""
         of: dict[Measure, list[DifferenceStatistics]] = {}
         applies, weighted, apart, gone = False, False, False, False
         # One after another: what a difference has drawn goes with it.
@@ -317,7 +333,7 @@ class ComparisonOptions:
     def repeat(
         self, names: Sequence[tuple[str, str, str]], n_resamples: int
     ) -> dict[tuple[str, str, str], DifferenceStatistics]:
-        """Some of (measure, system, baseline) from more replicates."""
+        """Recompute some differences (measure, system, baseline) from more replicates."""
         settings = replace(self.settings, n_resamples=min(n_resamples, MOST_RESAMPLES))
         pairs = list(dict.fromkeys((system, baseline) for _, system, baseline in names))
         made = {}
@@ -333,8 +349,11 @@ class ComparisonOptions:
 def _fields(
     measure: str, system: str, baseline: str, reading: PointEstimate, question: Hypothesis
 ) -> tuple[dict[str, Any], Procedure]:
-    """What a difference is by itself, but for what is computed of all at once from its error; and
-    the procedure that its interval and its tests are."""
+    """Return the fields of a single difference, and the procedure of its interval and tests.
+
+    Fields that are computed jointly from the standard errors of all differences are left to the
+    caller.
+    """
     procedure = hypotheses.procedure(reading, question)
     made = hypotheses.interval(reading, question)
     test = hypotheses.test(reading, question)
@@ -371,8 +390,10 @@ def _fields(
 
 
 class LazyOmnibusTests(LazySequence[OmnibusTest]):
-    """Computed when first looked at: what Nemenyi's test needs of SciPy takes longer to import than
-    most comparisons take."""
+    """Omnibus tests that are computed on first access.
+
+    The import of the part of SciPy that Nemenyi's test needs takes longer than most comparisons.
+    """
 
     def __init__(self, make: Callable[[], Sequence[OmnibusTest]]) -> None:
         self._make = make
@@ -394,8 +415,10 @@ class LazyOmnibusTests(LazySequence[OmnibusTest]):
 def _omnibus_tests(
     source: ComparisonSource, units: Mapping[Measure, Difference], settings: Settings
 ) -> tuple[OmnibusTest, ...]:
-    """Whether any system differs, for the measures that are means of values per unit; ``units``
-    has a difference of each measure, for what its units are."""
+    """Test whether any system differs, for measures that are means of values per unit.
+
+    ``units`` holds one difference of each measure, which gives its unit and direction.
+    """
     systems, out = tuple(source.systems), []
     if len(systems) < 3:
         return ()

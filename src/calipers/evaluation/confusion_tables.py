@@ -1,5 +1,4 @@
-"""The confusion matrix as a result: its cells, their intervals, and a row for each class; and such
-results, and files, as input."""
+"""Confusion matrices as results (cells, intervals, one row per class) and as input."""
 
 from __future__ import annotations
 
@@ -32,8 +31,11 @@ OF_CLASS = ("precision", "recall", "F1")
 
 
 def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -> ConfusionBase:
-    """The matrix of one system. The share that each cell has of its true class gets Wilson's
-    interval, of Kish's effective number of rows where rows have weights."""
+    """Return the confusion matrix of one system with intervals of its cells.
+
+    The proportion of a cell in its true class has Wilson's interval; weighted rows enter it with
+    Kish's effective sample size.
+    """
     each = matrix.one_vs_rest()
     per_class = {name: parse(name, "counts").apply(each) for name in OF_CLASS}
     sizes = matrix.effective_size("truth")
@@ -69,8 +71,11 @@ def confusion_result(system: str, matrix: ConfusionMatrix, settings: Settings) -
 
 
 def open_matrices(given: Any, data: Any = None) -> Any:
-    """What stands for confusion matrices, as tables: results as they are and those of files. Texts
-    are columns of ``data`` where there is such. None is none."""
+    """Return confusion matrices as tables, from results, evaluations or files.
+
+    A string is the name of a column of ``data`` if that is given, and the path of a file
+    otherwise. None is returned unchanged.
+    """
     if isinstance(given, os.PathLike) or (isinstance(given, str) and data is None):
         return open_matrices(_read_file(os.fspath(given)))
     if isinstance(given, Evaluation):
@@ -112,7 +117,7 @@ def _is_openable(given: Any, data: Any) -> bool:
 
 
 def _single_matrix(name: Any, given: Any) -> Any:
-    """The matrix of one system, which it may have under a name of its own."""
+    """Return the matrix of one system, which may be stored under a name of its own."""
     if (
         isinstance(given, Mapping)
         and given
@@ -129,7 +134,7 @@ def _to_count_table(of: ConfusionBase) -> CountTable:
 
 
 def _read_file(path: str) -> Any:
-    """What a file holds: a table, a result, or arrays and dicts as JSON."""
+    """Read a file: a table, a result, or arrays and dicts as JSON."""
     from calipers.data.tables import check_file, read_table
 
     if not path.lower().endswith(".json"):

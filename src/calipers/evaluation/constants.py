@@ -1,4 +1,4 @@
-"""What constant answers lose on rows that come in batches, in one more look at the truth alone."""
+"""Losses of constant predictions on rows in batches, from one more pass over the truth."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A constant answer, whose loss by a measure is asked for; where the truth has several columns
-    and the measure takes one, of the column at this ``place``."""
+    """Constant prediction whose loss by a measure is computed.
+
+    ``output_index`` is the index of the column of truth if there are several and the measure takes
+    one.
+    """
 
     measure: Measure
     answer: Any
@@ -31,8 +34,10 @@ class Constant:
 def constant_losses(
     sample: StreamedSystems, constants: Sequence[Constant], truth: Callable[[Any], Any]
 ) -> list[Moments]:
-    """The moments of what each of the answers loses; ``truth`` makes an array of its column, or of
-    its columns."""
+    """Return the moments of the losses of constant predictions.
+
+    ``truth`` converts the column or columns of the truth to an array.
+    """
     from calipers.evaluation.stream_rows import ReadBatch
 
     alone = replace(sample.columns, output_columns={}, cluster=None, slices={})
@@ -53,7 +58,7 @@ class _LossMoments(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class _ConstantLosses:
-    """What constants lose on the rows of a batch."""
+    """Task that computes the losses of constant predictions on a batch."""
 
     read_batch: ReadBatch
     constants: tuple[Constant, ...]

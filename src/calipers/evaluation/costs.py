@@ -1,4 +1,4 @@
-"""What systems cost beside what they are worth, and the Pareto fronts of both."""
+"""Costs of systems, reported next to quality, and the Pareto fronts of both."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SystemCosts(Problem):
-    """What each of some ``systems_of`` costs: a column of each of the ``costs``, and ``numbers`` of
-    its own."""
+    """Costs of the systems ``system_names``.
+
+    ``costs`` names the costs with a value for each row, ``numbers`` holds those that are one
+    number for each system.
+    """
 
     system_names: Sequence[str]
     costs: tuple[str, ...]
@@ -44,7 +47,7 @@ class SystemCosts(Problem):
     kind: ClassVar[str] = "costs"
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, CostOutput]:
-        """The systems on some rows."""
+        """Return the systems on a batch of rows."""
         counted, rows = batch.frequencies, batch.frequencies.rows
 
         def spent(cost: str, name: str) -> FloatArray:
@@ -67,14 +70,14 @@ class SystemCosts(Problem):
     def template(
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, CostOutput]:
-        """Systems on two rows that cost nothing."""
+        """Return systems on two rows of zero cost."""
         none = [np.zeros(2) for _ in self.costs]
         return {
             name: self._system(name, none, (None, settings, None)) for name in self.system_names
         }
 
     def constant(self, sample: Any, system: str, measure: Any) -> float:
-        """None: a cost is not predicted."""
+        """Return NaN, because a cost is not predicted and has no best constant prediction."""
         return NAN
 
 
@@ -97,7 +100,7 @@ def add_costs(
     made: Sequence[SliceDefinition] = (),
     unit: str = "rows",
 ) -> Evaluation:
-    """The evaluation with what these of its systems cost, which has no say in its own numbers."""
+    """Add the costs of some of its systems to an evaluation, without changing its own estimates."""
     costs = costs.by_system(systems)
     shared = weight, settings, clusters, unit
     by_name = {name: _system(costs, name, *shared) for name in systems}
@@ -110,7 +113,7 @@ def add_costs(
 def add_streamed_costs(
     evaluation: Evaluation, given: Any, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
-    """The same of costs whose columns come in batches with the rows."""
+    """Add costs to an evaluation whose cost columns come in batches with the rows."""
     from calipers.evaluation.sums import StreamedSystems
 
     systems, settings = columns.systems, options.settings
@@ -137,7 +140,7 @@ def add_streamed_costs(
 def _attach_costs(
     evaluation: Evaluation, costs: Costs, source: Any, systems: Sequence[str]
 ) -> Evaluation:
-    """The evaluation with that of what its systems cost."""
+    """Attach the evaluation of costs, and the Pareto fronts, to an evaluation."""
     settings, of = source.settings, evaluation.comparison
     baseline = of.baseline if of is not None and of.baseline in systems else None
     compared = default_comparison(source, baseline, settings) if costs.columns else None
@@ -155,7 +158,7 @@ def _attach_costs(
 
 
 def default_measures(costs: Costs) -> list[Measure]:
-    """The measures of each cost."""
+    """Return the measures of each cost."""
     return [
         replace(parse(name, TASKS[TASK]), label=cost)
         for of, names in ((costs.columns, OF_ROWS), (costs.numbers, OF_SYSTEMS))
@@ -177,7 +180,7 @@ def _system(costs: Costs, name: str, weight: Any, settings: Settings, *rest: Any
 
 
 def _fronts(evaluation: Evaluation, own: Evaluation, costs: Costs) -> Iterator[ParetoFront]:
-    """Of the primary measure against each cost; none of a single system."""
+    """Yield the Pareto front of the primary measure and each cost; none for a single system."""
     compared = evaluation.comparison
     directions = {str(m): m.definition.higher_is_better for m in evaluation.sources.measures}
     judged = [name for name, higher in directions.items() if higher is not None]
@@ -200,7 +203,7 @@ def _fronts(evaluation: Evaluation, own: Evaluation, costs: Costs) -> Iterator[P
 
 
 def _significant_pairs(compared: Comparison | None, measure: str) -> set[tuple[str, str]]:
-    """The pairs of which tests find the first to be better by a measure."""
+    """Return the pairs of systems of which the first is significantly better by a measure."""
     found = set()
     for d in compared or ():
         if d.measure == measure and outcome(d).decided:
@@ -216,7 +219,7 @@ def _front(
     higher: bool,
     level: float,
 ) -> ParetoFront:
-    """The front of systems whose quality and cost these are, in one order."""
+    """Return the Pareto front of systems, given their qualities and costs in the same order."""
     sign = 1 if higher else -1
     points = {
         q.system: (sign * q.value, -c.value)
@@ -242,6 +245,6 @@ def _front(
 
 
 def _is_dominating(first: tuple[float, float], second: tuple[float, float]) -> bool:
-    """Whether the first is no worse by both, and better by one; more is better of both."""
+    """Return whether the first point dominates the second; higher is better in both coordinates."""
     no_worse = first[0] >= second[0] and first[1] >= second[1]
     return no_worse and first != second

@@ -1,4 +1,4 @@
-"""What an evaluation of several systems carries beside their estimates."""
+"""Default comparison of an evaluation of several systems."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ def default_comparison(
     *,
     compare: bool = True,
 ) -> Comparison | None:
-    """The comparison that an evaluation of several systems carries; none without intervals, or
-    where none is wanted."""
+    """Return the comparison that an evaluation of several systems contains.
+
+    It is None without intervals, with ``compare=False`` and for a single system.
+    """
     if baseline is not None and baseline not in source.systems:
         raise InputError(
             f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
@@ -44,7 +46,10 @@ def default_comparison(
 def pairs_if_several(
     systems: Sequence[str], baseline: Any, settings: Settings, *, compare: bool
 ) -> Sequence[tuple[str, str]]:
-    """The pairs of systems of that comparison, where the baseline is one of them."""
+    """Return the pairs of systems of the default comparison.
+
+    There are none if the baseline is not one of the systems.
+    """
     known = baseline is None or baseline in systems
     if not compare or not known or len(systems) < 2 or settings.interval == "none":
         return ()

@@ -1,5 +1,7 @@
-"""Families of differences: the primary measure by itself, and all other measures together. Each
-family is adjusted as one, and its intervals hold together."""
+"""Families of differences: those of the primary measure, and those of all other measures.
+
+Each family is adjusted for multiplicity as one, and its intervals are simultaneous.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +52,10 @@ BY_STEP = {"holm": "simultaneous, Holm", "bonferroni": "simultaneous, Bonferroni
 
 @dataclass(frozen=True)
 class DifferenceStatistics:
-    """What is known of a difference: its fields, the procedure that its interval and its tests come
-    from, and the vector of its influence where it has one and is asked for it."""
+    """Fields of a difference, the procedure of its interval and tests, and its influence vector.
+
+    The vector is None if the difference has no influence values, or if it was not requested.
+    """
 
     fields: dict[str, Any]
     procedure: Procedure
@@ -63,21 +67,21 @@ class DifferenceStatistics:
     def from_estimate(
         cls, reading: PointEstimate, fields: dict[str, Any], procedure: Procedure, *, tests: int
     ) -> DifferenceStatistics:
-        """That of a reading, with its vector where it is one of so many tests, and not of none."""
+        """Build the statistics of a point estimate, with its influence vector if ``tests`` > 0."""
         influence = reading.influence() if tests and reading.influence is not None else None
         vector = None if influence is None else max_statistic.influence_vector(influence, tests)
         return cls(fields, procedure, vector)
 
     @property
     def value(self) -> float:
-        """Of the difference."""
+        """Value of the difference."""
         return float(self.fields["value"])
 
 
 def make_families(
     found: Mapping[Measure, list[DifferenceStatistics]], primary: str | None
 ) -> list[dict[Measure, list[DifferenceStatistics]]]:
-    """The differences of the primary measure, and those of all others."""
+    """Split differences into those of the primary measure and those of all other measures."""
     parts: tuple[dict[Measure, list[DifferenceStatistics]], ...] = {}, {}
     for measure, own in found.items():
         parts[str(measure) != primary][measure] = own
@@ -86,8 +90,10 @@ def make_families(
 
 @dataclass(frozen=True)
 class TestFamily:
-    """Differences that are adjusted together, by measure. ``again`` asks for some of them from
-    more replicates."""
+    """Differences by measure that are adjusted together.
+
+    ``repeat`` recomputes some of them from more replicates.
+    """
 
     statistics_by_measure: Mapping[Measure, Sequence[DifferenceStatistics]]
     source: ComparisonSource
@@ -100,12 +106,12 @@ class TestFamily:
 
     @cached_property
     def all(self) -> list[DifferenceStatistics]:
-        """The differences, measure after measure."""
+        """All differences, measure by measure."""
         return [of for found in self.statistics_by_measure.values() for of in found]
 
     @cached_property
     def unadjusted(self) -> list[Difference]:
-        """Each by itself."""
+        """Unadjusted differences."""
         tails = [tail_level(self.settings.level)] * len(self.all)
         return [
             Difference(**of.fields, p_adjusted=of.fields["p"], min_detectable=size)
@@ -114,11 +120,11 @@ class TestFamily:
 
     @property
     def _procedures(self) -> list[Procedure]:
-        """The procedure of each."""
+        """Procedures of the single differences."""
         return [of.procedure for of in self.all]
 
     def adjust(self, way: str) -> dict[Measure, list[Difference]]:
-        """By a way to adjust."""
+        """Return the differences adjusted by a method, by measure."""
         if len(self.all) < 2 or way == "none":
             rows = self.unadjusted
         elif way == JOINT:
@@ -136,7 +142,7 @@ class TestFamily:
     # --- What chance makes of the largest ---------------------------------------------------------
 
     def _jointly(self) -> list[Difference]:
-        """P-values and intervals from one maximum."""
+        """Return differences with p-values and intervals from the distribution of the maximum."""
         tail = tail_level(self.settings.level)
         sizes = _minimum_detectable(self._joint_procedures, [tail] * len(self.all))
         return [
@@ -145,7 +151,7 @@ class TestFamily:
         ]
 
     def _adjusted_row(self, row: Difference, of: Procedure) -> Difference:
-        """A difference whose adjusted p-values and interval are those of a procedure."""
+        """Return a difference with the adjusted p-values and interval of a procedure."""
         better = row.higher_is_better
         inferior = hypotheses.non_inferiority(of, _margin(row), higher_is_better=better)
         equivalent = hypotheses.equivalence_result(of, _margin(row))
@@ -158,7 +164,7 @@ class TestFamily:
         return self._replace_limits(row, of.interval(self.settings.level))
 
     def _replace_limits(self, row: Difference, made: Interval) -> Difference:
-        """With other limits, where any were asked for."""
+        """Return a difference with other limits, if intervals were requested."""
         if self.settings.interval == "none" and not self.settings.methods:
             return row
         method = made.method
@@ -170,7 +176,7 @@ class TestFamily:
 
     @cached_property
     def _joint_procedures(self) -> list[Procedure]:
-        """The procedure of each beside the others."""
+        """Max-t procedures of the differences, adjusted for the family."""
         towards = self._orientations
         signs = np.repeat(towards, [len(found) for found in self.statistics_by_measure.values()])
         maxima = self._maxima(towards, signs)
@@ -201,7 +207,7 @@ class TestFamily:
 
     @property
     def _measure_slices(self) -> list[slice]:
-        """Where the differences of each measure stand."""
+        """Slices of the list of differences that belong to each measure."""
         ends = np.cumsum(
             [0, *(len(found) for found in self.statistics_by_measure.values())]
         ).tolist()
@@ -209,16 +215,21 @@ class TestFamily:
 
     @property
     def _orientations(self) -> list[int]:
-        """The direction in which a one-sided test of each measure looks where it is by the
-        measure's own, so that all look the same way."""
+        """Sign of each measure that makes all one-sided tests of the family point the same way.
+
+        It matters where the alternative is in the direction of the measure itself.
+        """
         first = [found[0].fields for found in self.statistics_by_measure.values()]
         asked = {of["alternative"] for of in first}
         alike = len(asked) == 1 and asked != {"two-sided"}
         return [1 if alike or of["higher_is_better"] is not False else -1 for of in first]
 
     def _maxima(self, towards: Sequence[int], signs: FloatArray) -> MaxStatistic:
-        """By dealing values of units anew where that is not too much, else from how much units move
-        each difference."""
+        """Return the null distribution of the maximum statistic.
+
+        Values of units are permuted where that is not too costly; otherwise the distribution is
+        Gaussian, from the influence vectors of the differences.
+        """
         source, settings = self.source, self.settings
         tables = [
             source.permutation_values(measure, settings) for measure in self.statistics_by_measure
@@ -247,7 +258,7 @@ class TestFamily:
         return max_statistic.gaussian_maxima(vectors, settings.seed, parts, signs.tolist())
 
     def _importance(self, units: int) -> FloatArray | None:
-        """What units count for by measure, where not all count once."""
+        """Return the weights of units for each measure, or None if all weights are 1."""
         found = [self.source.unit_weights(measure) for measure in self.statistics_by_measure]
         if all(weight is None for weight in found):
             return None
@@ -261,8 +272,11 @@ class TestFamily:
     # --- Other ways -------------------------------------------------------------------------------
 
     def _adjust_by_name(self, way: str) -> list[Difference]:
-        """By Holm, Bonferroni, Benjamini and Hochberg: p-values, and the interval of each at the
-        level at which it is tested."""
+        """Adjust by Holm, Bonferroni or Benjamini–Hochberg.
+
+        P-values are adjusted, and the interval of each difference has the level at which it is
+        tested.
+        """
         family = self._refine_undecided(way)
         rows = adjusted_p(family.unadjusted, way)
         tails = _tails(np.array([row.p for row in rows]), way, self.settings.level)
@@ -287,8 +301,11 @@ class TestFamily:
         return made
 
     def _refine_undecided(self, way: str) -> TestFamily:
-        """Where an adjustment multiplies a p-value that no number of replicates so small could make
-        smaller, it is asked for again from enough of them."""
+        """Return the family with enough replicates for its adjusted p-values.
+
+        A p-value at the resolution limit of the replicates that is not significant after adjustment
+        is recomputed from more replicates.
+        """
         rows, small = self.unadjusted, significance_level(self.settings.level)
         floor = 2 / (self.settings.n_resamples + 1)
         open_ones = [
@@ -312,7 +329,7 @@ class TestFamily:
         return replace(self, statistics_by_measure=found)
 
     def _adjust_by_range(self) -> list[Difference]:
-        """The randomised Tukey HSD of each measure by itself; Holm where there is none."""
+        """Adjust each measure by the randomised Tukey HSD, or by Holm where that does not apply."""
         made: list[Difference] = []
         for (measure, found), at in zip(
             self.statistics_by_measure.items(), self._measure_slices, strict=True
@@ -358,12 +375,12 @@ class TestFamily:
 
 
 def _independent_method(method: str, own: Procedure) -> str:
-    """What an interval beside others is called: that of independent samples says so."""
+    """Return the name of a simultaneous method, with the mark of independent samples if needed."""
     return f"{method}, {INDEPENDENT}" if own.method.endswith(INDEPENDENT) else method
 
 
 def _standard_error(of: Procedure) -> float:
-    """The standard error that the difference is studentised by."""
+    """Return the standard error by which the difference is studentised."""
     return of.t.se if isinstance(of, Wald) else of.error.se
 
 
@@ -372,7 +389,7 @@ def _margin(row: Difference) -> float | None:
 
 
 def _within_range(own: Procedure, critical: float) -> Interval:
-    """The difference ± a critical one; none of what is not the mean of units."""
+    """Return the difference ± the critical difference; no interval if the value is not a mean."""
     if math.isnan(critical):
         return no_interval(BY_RANGE, "no_interval_of_test")
     made = Interval(own.value - critical, own.value + critical, BY_RANGE).clip(*own.bounds)
@@ -381,8 +398,10 @@ def _within_range(own: Procedure, critical: float) -> Interval:
 
 
 def _tails(p: FloatArray, way: str, level: float) -> list[float]:
-    """What each test leaves out on either side at the level at which an adjustment tests it: the
-    largest p-value of it that would be significant beside those of the others, halved."""
+    """Return the tail probability of each interval at the level of the adjusted test.
+
+    It is half the largest p-value that would be significant given the p-values of the other tests.
+    """
     tail, defined = tail_level(level), np.isfinite(p)
     number = max(1, int(defined.sum()))
     if way == "none":
@@ -396,7 +415,7 @@ def _tails(p: FloatArray, way: str, level: float) -> list[float]:
 
 
 def _step_tail(others: FloatArray, tail: float) -> float:
-    """The tail at the step that Holm's procedure comes to with these other p-values."""
+    """Return the tail probability at the step of Holm's procedure, given the other p-values."""
     number, step = len(others) + 1, 0
     for p in np.sort(others):
         if p > 2 * tail / (number - step):
@@ -406,8 +425,11 @@ def _step_tail(others: FloatArray, tail: float) -> float:
 
 
 def _stepdown_interval(step: Interval, all_together: Interval) -> Interval:
-    """The limits that hold for all differences together; that next to 0 where only the step that
-    Holm's procedure came to leaves 0 out."""
+    """Return simultaneous limits that agree with a step-down test.
+
+    The limits are those of the single-step interval, except that the limit next to 0 is taken from
+    the step of Holm's procedure if only that excludes 0.
+    """
     if step.reason or all_together.reason:
         return step if all_together.reason else all_together
     low, high = all_together.low, all_together.high
@@ -419,7 +441,7 @@ def _stepdown_interval(step: Interval, all_together: Interval) -> Interval:
 
 
 def _minimum_detectable(made: Sequence[Procedure], tails: Sequence[float]) -> list[float]:
-    """What could have been detected, by the length of the interval that leaves out so much."""
+    """Return the minimum detectable differences, given the tail probability of each interval."""
     errors = [of.error for of in made]
     widths = [of.half_width(tail) for of, tail in zip(made, tails, strict=True)]
     levels = []
@@ -438,7 +460,7 @@ def _minimum_detectable(made: Sequence[Procedure], tails: Sequence[float]) -> li
 
 
 def adjusted_p(rows: Sequence[Difference], adjust: str) -> list[Difference]:
-    """The p-values adjusted for their number."""
+    """Return the differences with p-values adjusted for multiplicity."""
     way = ADJUSTMENTS[adjust].adjust
     columns = (
         way(np.array([getattr(row, name) for row in rows])).tolist()

@@ -1,4 +1,4 @@
-"""From a reading to an estimate."""
+"""Conversion of point estimates to estimates with intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def to_estimate(
     reading: PointEstimate, measure: str, system: str, default: float = float("nan"), **beside: Any
 ) -> Estimate:
-    """A reading as a result, with its interval."""
+    """Return a point estimate as a result with its interval."""
     made = policy.interval(reading)
     return Estimate(
         measure=measure,
@@ -42,6 +42,6 @@ def to_estimate(
 def estimate_measure(
     system: SystemOutput, measure: Measure, reading: PointEstimate | None = None
 ) -> Estimate:
-    """One measure of one system, from its ``reading`` where that is known."""
+    """Estimate one measure of one system, from its point estimate if that is given."""
     made, default = reading or system.point_estimate(measure), system.constant_value(measure)
     return to_estimate(made, str(measure), system.name, default, **system.auxiliary_values(measure))

@@ -1,5 +1,7 @@
-"""The one evaluation, of any problem, from rows or from what batches of them add up to: estimates,
-comparison, slices, findings, and where it all came from."""
+"""Evaluation of any problem, from rows in memory or from accumulated batches.
+
+An evaluation consists of estimates, comparison, slices, findings and provenance.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,14 @@ S = TypeVar("S", bound="SystemOutput")
 
 
 def assign_measures(systems: Mapping[str, S], measures: Sequence[Measure]) -> dict[str, S]:
-    """The systems, each of which serves these measures and draws them together."""
+    """Return the systems with the measures that they serve and resample jointly."""
     for system in systems.values():
         system.check(measures)
     return {name: s.with_measures(measures) for name, s in systems.items()}
 
 
 def evaluate_rows(problem: Problem, table: Table, options: Options) -> Evaluation:
-    """The evaluation of all systems on rows in memory."""
+    """Evaluate all systems on rows in memory."""
     systems = problem.systems(table.batch, options.settings)
     if table.system_index is not None:
         systems = split(systems, table.system_index, table.batch.frequencies)
@@ -71,9 +73,11 @@ def evaluate_systems(
     apart: bool = False,
     notes: Sequence[str] = (),
 ) -> Evaluation:
-    """The evaluation of systems on the rows of a table, or on what else there is that has the
-    columns ``slices``, or is ``cut`` already, which comes with what there is to say of that; of
-    those ``apart`` each has rows of its own."""
+    """Evaluate systems on the rows of a table or on other rows.
+
+    Without a ``table``, ``slices`` holds the columns of slices, or ``cut`` the defined slices with
+    the notes on them. With ``apart`` each system has rows of its own.
+    """
     here = tuple(systems)
     order, named = None, str
     if table is not None:
@@ -110,7 +114,7 @@ def evaluate_systems(
 def evaluate_stream(
     problem: Problem, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
-    """The evaluation of all systems on rows that come in batches."""
+    """Evaluate all systems on rows that come in batches."""
     from calipers.evaluation.sums import StreamedSystems
 
     check_costs(columns)
@@ -129,7 +133,7 @@ def evaluate_stream(
 
 
 def check_costs(columns: StreamColumns) -> None:
-    """That the rows can be looked at again, where they have costs."""
+    """Check that rows with costs can be read a second time."""
     if columns.extra_columns and not columns.stream.is_rereadable:
         raise InputError(
             f"{columns.stream.name}: cost= takes a second look at the rows, and these can be read "
@@ -140,7 +144,7 @@ def check_costs(columns: StreamColumns) -> None:
 def add_batch_costs(
     evaluation: Evaluation, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
-    """The evaluation with what its systems cost, if that is given."""
+    """Add the costs of systems to an evaluation, if they are given."""
     if options.cost is None:
         return evaluation
     from calipers.evaluation.costs import add_streamed_costs
@@ -149,7 +153,7 @@ def add_batch_costs(
 
 
 def _check_stream(sample: Any, options: Options) -> None:
-    """That nothing is asked for that takes the rows themselves."""
+    """Check that nothing is requested that needs the rows themselves."""
     baseline, name = options.baseline, sample.engine.name
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(
@@ -168,7 +172,7 @@ def evaluate_sample(
     notes: Sequence[str] = (),
     inputs: Sequence[Any] | None = None,
 ) -> Evaluation:
-    """The evaluation of a sample; ``against`` is the baseline among its systems."""
+    """Evaluate a sample; ``against`` is the baseline among its systems."""
     problem, settings, baseline = sample.problem, sample.settings, options.baseline
     estimates = (*problem.leading(sample), *sample.estimates())
     comparison, missed = None, []

@@ -1,4 +1,4 @@
-"""What findings look at: the systems of each task as subjects, with what is known of them."""
+"""Inputs of findings: the systems of each task as subjects, with their statistics."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ MOST_CLASSES = 30
 
 
 def from_systems(sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of systems of which nothing but their numbers is known."""
+    """Return the findings of systems of which only estimates are known."""
     return _collect_findings(sample, dict.fromkeys(sample.systems, ()), (), told)
 
 
 def from_binary(sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of systems that tell two classes apart."""
+    """Return the findings of binary classifiers."""
     has: dict[str, tuple[Any, ...]] = {}
     rows = sample.rows or {}
     for name in sample.systems:
@@ -106,12 +106,12 @@ def _positive(system: Any) -> Any:
 
 
 def _has_separate_rows(sample: Sample) -> bool:
-    """Whether there are several systems, each on rows of its own."""
+    """Return whether there are several systems, each on rows of its own."""
     return sample.has_separate_rows and len(sample.systems) > 1
 
 
 def _classes(cells: Sequence[ConfusionCells | None]) -> tuple[ClassSizes, ...]:
-    """The classes of the rows, where they are as many in the matrices of all systems."""
+    """Return the class sizes, if they are the same in the matrices of all systems."""
     first, *others = cells
     if first is None or any(of is None for of in others):
         return ()
@@ -125,7 +125,7 @@ def _present(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
 
 
 def from_multiclass(sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of systems that tell K classes apart."""
+    """Return the findings of multiclass classifiers."""
     rows, has = sample.rows or {}, {}
     truth = next(iter(rows.values())).problem.truth if rows else None
     for name in sample.systems:
@@ -144,12 +144,12 @@ def from_multiclass(sample: Sample, told: Told) -> tuple[Finding, ...]:
 
 
 def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> ConfusionCells:
-    """The counts of a system, and of rows in clusters how they vary."""
+    """Return the counts of a system, with cluster-robust errors where rows come in clusters."""
     k, number = matrix.classes, sample.clusters or 0
 
     @cache
     def cells() -> FloatArray:
-        """What the rows of each cluster in each cell weigh, a row a cluster."""
+        """Return the weight of the rows of each cluster in each cell, one row per cluster."""
         clusters = s.clusters
         found: FloatArray = clusters.matrices(s.counts.cells.flat, (k, k))
         return found.reshape(clusters.size, k * k)
@@ -169,7 +169,7 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> ConfusionCells:
 
 
 def from_multilabel(sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of systems that name the labels of rows."""
+    """Return the findings of multilabel classifiers."""
     seen = visible_rows(sample)
     if seen is None:
         return from_systems(sample, told)
@@ -200,15 +200,18 @@ def _outputs(
     said: Mapping[str, Sequence[npt.NDArray[Any]]],
     wrong: Mapping[str, npt.NDArray[np.bool_]],
 ) -> tuple[RowOutputs, ...]:
-    """What systems say of all rows; nothing where some are seen, which repeat others that are not,
-    and of rows that count often, which are meant to be there again."""
+    """Return the predictions of all rows, for findings on duplicates.
+
+    The result is empty if only a subset of the rows is in memory, or if rows have frequencies and
+    are repeated on purpose.
+    """
     clustered = sample.clusters is not None
     alone = seen is not None and seen.is_complete and not seen.has_counts
     return (RowOutputs(truth, said, wrong, clustered),) if alone else ()
 
 
 def from_regression(sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of systems that predict numbers."""
+    """Return the findings of systems that predict numbers."""
     seen = visible_rows(sample)
     if seen is None:
         return from_systems(sample, told)
@@ -226,8 +229,7 @@ def from_regression(sample: Sample, told: Told) -> tuple[Finding, ...]:
 
 
 def from_multioutput(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of systems that predict several numbers of each row; ``outputs`` are those that are looked at
-    one by one."""
+    """Return the findings of multi-output regression; ``outputs`` are examined one by one."""
     seen = visible_rows(sample)
     if seen is None:
         return from_systems(sample, told)
@@ -251,7 +253,7 @@ def from_multioutput(outputs: Sequence[str], sample: Sample, told: Told) -> tupl
 
 
 def from_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of systems that predict quantiles."""
+    """Return the findings of systems that predict quantiles."""
     seen = visible_rows(sample)
     if seen is None:
         return from_systems(sample, told)
@@ -267,7 +269,7 @@ MOST_DEALT = 10_000_000
 
 
 def from_clusterings(sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of systems that put points into clusters."""
+    """Return the findings of clusterings."""
     rows = sample.rows
     if rows is None:
         return from_systems(sample, told)
@@ -281,7 +283,9 @@ def from_clusterings(sample: Sample, told: Told) -> tuple[Finding, ...]:
         for measure in near[:1] if s.batch_statistic is None else ():
             of = s.sample_for(measure)
             if np.isfinite(of.values).all():
-                known.append(PointSilhouettes(s.names, of.cluster, of.silhouettes.nearest.which, of.values))
+                known.append(
+                    PointSilhouettes(s.names, of.cluster, of.silhouettes.nearest.which, of.values)
+                )
         if s.points is not None and s.metric != "cosine":
             known.append(bisect_clusters(s))
         if s.stability is not None:
@@ -299,8 +303,11 @@ def from_clusterings(sample: Sample, told: Told) -> tuple[Finding, ...]:
 
 
 def from_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Of sets of raters, of whom it may be known who said what: by the first measure that goes by a
-    scale, as the verb was told it."""
+    """Return the findings of sets of raters, whose single raters may be known.
+
+    Agreement is measured by the first measure that depends on the scale, as given by the user, or
+    by Krippendorff's alpha.
+    """
     if not rows:
         return from_systems(sample, told)
     scaled = [m for m in sample.measures if "scale" in m.parameters]
@@ -318,7 +325,7 @@ def from_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Fi
 
 
 def _without_each(s: Any, measure: Measure, level: float) -> list[IntervalNumber]:
-    """By how much higher a measure is without each rater."""
+    """Return the increase of a measure if each rater in turn is removed."""
     whole, everyone, found = s.point_estimate(measure), range(len(s.raters)), []
     for own in everyone:
         apart = s.select_raters([k for k in everyone if k != own]).point_estimate(measure) - whole
@@ -342,8 +349,11 @@ def from_runs(
     runs: Mapping[str, Run],
     spelling: Callable[[str, str], str],
 ) -> tuple[Finding, ...]:
-    """Of runs: ``spelling`` of a run and ``"documents"`` or ``"topics"`` says how ids that match
-    none differ from those that would."""
+    """Return the findings of runs.
+
+    ``spelling`` of a run and ``"documents"`` or ``"topics"`` describes how ids without a match
+    differ from those that would match.
+    """
     ranked = {
         name: _run_statistics(scores, one, runs[name].unjudged_topics, partial(spelling, name))
         for name, one in rankings.items()
@@ -367,7 +377,7 @@ def from_rankings(
     truth: npt.NDArray[Any],
     said: Mapping[str, npt.NDArray[Any]],
 ) -> tuple[Finding, ...]:
-    """Of systems whose scores order the rows of each group, every one of which has a grade."""
+    """Return the findings of systems whose scores order the graded rows of each group."""
     ranked = {name: _run_statistics(scores, one, 0, lambda _: "") for name, one in rankings.items()}
     one = next(iter(rankings.values()))
     graded = GradedGroups(one if scores.topic_indices is None else one.take(scores.topic_indices))
@@ -378,7 +388,7 @@ def from_rankings(
 def _run_statistics(
     scores: TopicScores, one: JudgedRankings, unjudged: int, spelling: Callable[[str], str]
 ) -> RunStatistics:
-    """What findings look at in the rankings of a system."""
+    """Return the statistics of the rankings of a system that findings use."""
     looking = [m for m in scores.measures if m.needs_order]
     by_id = bool(looking) and all(m.parameters.get("ties", "id") == "id" for m in looking)
     return RunStatistics(
@@ -387,14 +397,14 @@ def _run_statistics(
 
 
 def _leading_measure(scores: TopicScores) -> Measure | None:
-    """The first measure that is a mean over topics, of which one can be better than another."""
+    """Return the first measure that is a mean over topics and has a direction."""
     return next((m for m in scores.measures if _is_mean(m)), None)
 
 
 def _topic_findings(
     scores: TopicScores, told: Told, ranked: Mapping[str, RunStatistics], more: list[object]
 ) -> tuple[Finding, ...]:
-    """Of values per topic, and of the rankings that they are of."""
+    """Return the findings of values per topic and of the rankings behind them."""
     (estimates, comparison, slices), settings = told, scores.settings
     shown, inference = tuple(scores.measures), settings.interval != "none"
     u = scores.importance
@@ -416,7 +426,7 @@ def _topic_findings(
 
 
 def _is_mean(measure: Measure) -> bool:
-    """Whether it is a mean over topics, of which one can be better than another."""
+    """Return whether a measure is a mean over topics and has a direction."""
     d = measure.definition
     return d.higher_is_better is not None and d.summary == "mean" and d.interval != "none"
 
@@ -424,8 +434,10 @@ def _is_mean(measure: Measure) -> bool:
 def _tie_range(
     measure: Measure | None, of: JudgedRankings, scores: TopicScores
 ) -> tuple[str, float, float] | None:
-    """The lowest and the highest mean that the order of tied documents can make, where that is
-    quickly found."""
+    """Return the lowest and the highest mean over all orders of tied documents.
+
+    The result is None where this range cannot be found quickly.
+    """
     if (
         measure is None
         or measure.definition.statistic is not JudgedRankings
@@ -450,9 +462,11 @@ def _collect_findings(
     seen: VisibleRows | None = None,
     outputs: Mapping[str, Mapping[str, tuple[Any, ...]]] = MappingProxyType({}),
 ) -> tuple[Finding, ...]:
-    """What there is to say of the data, of each system by what it has, of each of its ``outputs``
-    by what it has of that, and of what was computed; by the rows that are ``seen``, where these
-    are not all."""
+    """Collect the findings of the data, of each system, of its outputs and of the comparison.
+
+    ``has`` holds the statistics of each system, ``outputs`` those of each of its outputs, and
+    ``seen`` the visible rows if these are not all rows.
+    """
     (estimates, comparison, slices), settings = told, sample.settings
     looked_at = "" if seen is None else seen.sample_note
     families = TASKS[sample.problem.task]
@@ -508,8 +522,11 @@ def _collect_findings(
 
 
 def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluence, ...]:
-    """How rows move the first measure, where nobody said in which order they stand or what they
-    come from; nothing of rows that are sorted by what is true or said of them."""
+    """Return the influence of rows on the first measure, for findings on serial dependence.
+
+    It is computed only for rows without a given order or clusters, and not for rows that are
+    sorted by their truth or predictions.
+    """
     task, ids = sample.problem.task, getattr(sample, "ids", None)
     if task not in ("classification", "regression") or ids is None or sample.rows is None:
         return ()
@@ -529,7 +546,7 @@ def _unordered_influence(sample: Sample, system: str) -> tuple[UnorderedInfluenc
 
 
 def _finite_influence(reading: PointEstimate, rows: int) -> FloatArray | None:
-    """How much each row moves a value, where that is known."""
+    """Return the influence of each row on a value, or None if it is unknown or not finite."""
     found = None if reading.influence is None else reading.influence()
     if found is None or len(found.column) != rows:
         return None
@@ -538,7 +555,7 @@ def _finite_influence(reading: PointEstimate, rows: int) -> FloatArray | None:
 
 
 def _is_sorted(s: Any) -> bool:
-    """Whether rows stand in the order of a column, or those of equal value one after the other."""
+    """Return whether rows are sorted by a column, or grouped by its values."""
     columns = [s.shared_inputs()[0], *(getattr(s, name, None) for name in ("predicted", "score"))]
     for column in columns:
         if column is None or np.ndim(column) != 1 or len(column) < 2:

@@ -1,4 +1,4 @@
-"""What an evaluation over folds keeps of them, so that its systems can be compared."""
+"""Values per fold of an evaluation over folds, from which its systems are compared."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ASKED = ("baseline", "alternative", "adjust", "primary", "level")
 
 @dataclass(frozen=True, eq=False)
 class FoldValues:
-    """The value of each measure of each system on each fold, and what makes a comparison of them:
-    the design, and the rows trained and tested on, in all folds together.
+    """Value of each measure, system and fold, with the design of the comparison.
 
-    ``better`` says of each measure that has a value on every fold whether higher is better;
-    ``pooled`` are the values of all rows together, and ``notes`` say what was left out.
+    ``better`` states for each measure with a value on every fold whether higher is better,
+    ``pooled_values`` holds the values over all rows, ``notes`` name measures that were dropped, and
+    ``sizes`` are the numbers of training and test rows over all folds.
     """
 
     values: ExternalValues
@@ -45,7 +45,7 @@ class FoldValues:
         pooled: Mapping[tuple[str, str], float],
         **others: Any,
     ) -> FoldValues:  # fmt: skip
-        """With the measures left out that have no value on some fold."""
+        """Build fold values without the measures that are undefined on some fold."""
         better, notes = {}, []
         for name, higher in ((str(m), bool(m.definition.higher_is_better)) for m in directed):
             table = np.array([of[name] for of in read.values.values()])
@@ -61,12 +61,12 @@ class FoldValues:
         return cls(read, better, pooled, tuple(notes), **others)
 
     def compare(self, **asked: Any) -> Comparison:
-        """Systems compared over the folds, by ``compare_splits``.
+        """Compare systems over the folds by ``compare_splits``.
 
         Raises
         ------
         InputError
-            For options that such comparisons do not have.
+            If an option does not apply to comparisons over folds.
         """
         given = {name: value for name, value in asked.items() if value is not None}
         odd = [name for name in given if name not in ASKED]
@@ -83,4 +83,4 @@ class FoldValues:
         return self.comparison_function(own, **{"level": self.settings.level, **given})
 
     def to_stored_predictions(self) -> None:
-        """Later systems would have other folds."""
+        """Return None, because later systems would have other folds."""

@@ -1,6 +1,6 @@
-"""The functions beside the verbs of tasks that give an evaluation, as far as they are declared.
+"""Declarations of public functions other than tasks that return an evaluation.
 
-That is their parameters, of which ``tools/signatures.py`` writes signatures and docstrings.
+``tools/signatures.py`` writes their signatures and docstrings from the parameters declared here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values of measures in groups of rows that scores order, in memory or in batches."""
+"""Values of measures in groups of rows that are ordered by scores, in memory or in batches."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def has_tie_formula(measure: Measure) -> bool:
-    """Whether it is quickly told what equal scores for all rows get, and that is good or bad."""
+    """Return whether the value under all scores tied is cheap to compute and has a direction."""
     d, ties = measure.definition, measure.parameters.get("ties")
     exact = d.ties is not None if ties in ("id", "average") else d.monotone
     return exact and d.higher_is_better is not None and d.weight is None
@@ -56,7 +56,7 @@ def score_groups(
     *,
     zero: bool,
 ) -> TopicScores:
-    """The values of each group, and those of a system that tells no row from another."""
+    """Compute the values of each group, and those of a system that scores all rows equally."""
     statistics: dict[str, Statistics] = {n: {JudgedRankings: of} for n, of in systems.items()}
     made = TopicScores.from_systems(
         groups, statistics, chosen, settings, zero=zero, unit="groups", common=common
@@ -73,8 +73,11 @@ def score_groups(
 
 
 def select_curve_measure(measures: Sequence[Measure]) -> Measure | None:
-    """The measure that is drawn at each rank: the first with a cutoff of which a mean is shown, and
-    it is known what equal scores get."""
+    """Return the measure to draw at each rank.
+
+    It is the first measure with a cutoff that is summarized by the mean and has a formula for
+    ties.
+    """
     for measure in measures:
         cut = measure.parameters.get("cutoff") is not None
         if cut and measure.definition.summary == "mean" and has_tie_formula(measure):
@@ -89,8 +92,10 @@ def make_curves(
     *,
     zero: bool,
 ) -> Sequence[Curve]:
-    """That measure at each rank; ``values`` are those of each group, of a system or of equal
-    scores."""
+    """Return the curves of a measure at each rank.
+
+    ``values`` returns the values of each group for a system, or for tied scores if it is None.
+    """
     if measure is None:
         return ()
     of = source.curve_options(zero=zero)
@@ -98,7 +103,7 @@ def make_curves(
 
 
 def group_notes(none: int, number: int, rel: int, *, zero: bool) -> list[str]:
-    """How many groups have nothing relevant."""
+    """Return a note on the number of groups without a relevant row."""
     if not none:
         return []
     groups = format_count(number, "groups")
@@ -109,7 +114,7 @@ def group_notes(none: int, number: int, rel: int, *, zero: bool) -> list[str]:
 
 @dataclass(frozen=True)
 class MissingCounts(Mergeable):
-    """Rows, how many of them are left out, and how many values are missing in which column."""
+    """Number of rows, of dropped rows, and of missing values in each column."""
 
     rows: int
     lost: int
@@ -124,14 +129,16 @@ class MissingCounts(Mergeable):
 
     @property
     def notes(self) -> list[str]:
-        """What is said of that."""
+        """Note on dropped rows, if there are any."""
         return [drop_incomplete(self.lost, self.rows, self.counts_by_system)] if self.lost else []
 
 
 @dataclass(frozen=True, eq=False)
 class _GroupScores(Mergeable):
-    """The values of some groups, as :class:`TopicScores` has them, and what else is to be known of
-    them."""
+    """Values of a subset of the groups, with the metadata of the groups.
+
+    The values are laid out as in :class:`TopicScores`.
+    """
 
     groups: tuple[str, ...]
     values: Mapping[str, FloatArray]
@@ -173,12 +180,12 @@ class _GroupScores(Mergeable):
 
     @cached_property
     def order(self) -> npt.NDArray[np.intp]:
-        """The places of the groups in bytewise order, as everywhere."""
+        """Sorting permutation of the groups, by the bytes of their names."""
         encoded = [name.encode("utf-8", "surrogatepass") for name in self.groups]
         return np.array(sorted(range(len(encoded)), key=encoded.__getitem__), np.intp)
 
     def scores(self, measures: list[Measure], settings: Settings) -> TopicScores:
-        """The values of the first measures, groups in order."""
+        """Return the values of the first measures, with the groups in order."""
         order, number = self.order, len(measures)
         place = np.empty(len(order), np.intp)
         place[order] = np.arange(len(order))
@@ -213,7 +220,7 @@ def _merge_reasons(one: Mapping[str, Any], two: Mapping[str, Any], size: int) ->
 
 @dataclass(frozen=True, eq=False)
 class _MeasureGroups:
-    """Measures the groups of a batch."""
+    """Task that evaluates the groups of a batch."""
 
     group: str
     truth: str
@@ -230,7 +237,7 @@ class _MeasureGroups:
     zero_undefined: bool
 
     def __call__(self, batch: Batch) -> _GroupScores:
-        """Of a batch."""
+        """Return the values of the groups of a batch."""
         try:
             return self._measure_groups(batch)
         except InputError as error:
@@ -278,7 +285,7 @@ class _MeasureGroups:
         )
 
     def _complete(self, batch: Batch) -> tuple[dict[str, Any], MissingCounts]:
-        """The columns by what they are, without rows of which a value is missing."""
+        """Return the columns by role without incomplete rows, and the counts of missing values."""
         columns = {name: _decode_dictionary(of) for name, of in batch.columns.items()}
         of_systems = {name: columns[column] for name, column in self.score.items()}
         named = {
@@ -302,7 +309,7 @@ class _MeasureGroups:
 
 
 def _decode_dictionary(column: pa.Array) -> pa.Array:
-    """Without a dictionary, which other batches have not."""
+    """Return a column without dictionary encoding, which may differ between batches."""
     import pyarrow.types as of_type
 
     return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
@@ -319,7 +326,7 @@ def rank_distributed(
     measures: list[Measure],
     conventions: Mapping[str, Any],
 ) -> Evaluation:
-    """How well systems order the documents of each group, of rows that lie elsewhere."""
+    """Evaluate how systems order the rows of each group, for distributed rows."""
     baseline, settings, zero = options.baseline, options.settings, options.undefined == "zero"
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(
@@ -380,7 +387,7 @@ def rank_distributed(
 def _columns(
     data: Any, named: Mapping[str, Any], options: Options
 ) -> tuple[StreamColumns, dict[str, dict[str, str]], Costs]:
-    """The columns, of each kind that of each system, and of what systems cost."""
+    """Return the columns of the stream, the column of each role by system, and the costs."""
     missing, costs = options.missing, Costs.of(options.cost)
     if missing not in MISSING:
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
@@ -406,13 +413,16 @@ def _columns(
 
 
 def _rank_values(found: _GroupScores, number: int, system: str | None) -> FloatArray:
-    """The value of each group at each rank, which stand behind those of so many measures."""
+    """Return the value of each group at each rank.
+
+    These columns follow those of the first ``number`` measures.
+    """
     of = found.constant if system is None else found.values[system]
     return of[found.order, number:]
 
 
 def _single_columns(columns: StreamColumns, kind: str) -> dict[str, str]:
-    """The column of each system, of which there is one."""
+    """Return the column of each system for a role that takes a single column."""
     found = {}
     for name, column in columns.output_columns.get(kind, {}).items():
         if not isinstance(column, str):

@@ -1,5 +1,8 @@
-"""Fitted models in the place of what they say: whatever has ``predict``, ``predict_proba`` or
-``decision_function``, and perhaps ``classes_``, as the estimators of scikit-learn have."""
+"""Fitted models in place of their predictions.
+
+A model has ``predict``, ``predict_proba`` or ``decision_function``, and optionally ``classes_``, as
+the estimators of scikit-learn do.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +27,19 @@ _METHODS = ("predict", "predict_proba", "decision_function")
 
 
 def is_estimator(given: Any) -> bool:
-    """Whether something can be asked for predictions."""
+    """Return whether an object can make predictions."""
     return any(callable(getattr(given, name, None)) for name in _METHODS)
 
 
 def are_estimators(given: Any) -> bool:
-    """Whether this is a model, or a dict of models by name."""
+    """Return whether the argument is a model, or a dict of models by name."""
     if isinstance(given, Mapping):
         return bool(given) and all(map(is_estimator, given.values()))
     return is_estimator(given)
 
 
 def named_estimators(given: Any) -> dict[str, Any]:
-    """Models by name: that of the class where there is one alone."""
+    """Return models by name; a single model has the name of its class."""
     named = given if isinstance(given, Mapping) else {_model_name(given): given}
     for name, one in named.items():
         if isinstance(one, type):
@@ -45,7 +48,7 @@ def named_estimators(given: Any) -> dict[str, Any]:
 
 
 def _model_name(estimator: Any) -> str:
-    """What a model is called: of a search its best one, of a pipeline its last step."""
+    """Return the name of a model: of a search its best estimator, of a pipeline its last step."""
     while True:
         inner = getattr(estimator, "best_estimator_", None)
         steps = getattr(estimator, "steps", None)
@@ -58,8 +61,7 @@ def _model_name(estimator: Any) -> str:
 
 
 def check_inputs(given: Any, features: Any, target: Any, other: Mapping[str, Any]) -> None:
-    """That there is what a model needs, of as many rows, and nothing in the place of what it
-    says."""
+    """Check that a model has features and a truth of the same length, and no predictions."""
     if not are_estimators(given):
         raise InputError(
             "y= is the truth beside a fitted model and its features, as in "
@@ -75,7 +77,7 @@ def check_inputs(given: Any, features: Any, target: Any, other: Mapping[str, Any
 
 
 def n_rows(values: Any) -> int | None:
-    """How many rows there are, None where that cannot be told yet: of a column by its name."""
+    """Return the number of rows, or None if it is unknown, as for a column given by name."""
     if isinstance(values, Mapping):
         return n_rows(next(iter(values.values()), None))
     shape = getattr(values, "shape", None)
@@ -88,7 +90,7 @@ def n_rows(values: Any) -> int | None:
 
 
 class ModelOutputs(NamedTuple):
-    """The truth, what is said of it, and the classes that models know."""
+    """Truth, predictions of models, and the classes that the models know."""
 
     truth: Any
     predicted: Any
@@ -98,12 +100,14 @@ class ModelOutputs(NamedTuple):
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The truth and what is said of it, by what it is."""
+        """Truth and predictions by role."""
         return {role: getattr(self, role) for role in self._fields if role != "known_labels"}
 
     def labels(self, truth: EncodedLabels, positive: Any) -> tuple[str, ...] | None:
-        """The classes, where models know some that no row has and that are needed to tell what the
-        problem is; else None."""
+        """Return the classes of the models if they are needed to identify the problem, else None.
+
+        They are needed if models know classes that occur in no row.
+        """
         if positive is not None:
             needed = len(self.known_labels) == 2 > len(truth.labels)
         else:
@@ -122,10 +126,12 @@ def predict_classes(
     positive: Any,
     threshold: Any,
 ) -> ModelOutputs:
-    """The truth, predicted labels, scores and probabilities as they were given; or, where models
-    stand in the place of the truth and features in that of labels, what models say:
-    probabilities where one has any, else scores with the labels, else labels. Beside probabilities
-    labels stand too where these are not those of the highest one, unless there is a threshold."""
+    """Return truth, labels, scores and probabilities as given, or as predicted by models.
+
+    If ``truth`` holds models and ``predicted`` their features, a model gives probabilities if it
+    has any, else scores with its labels, else labels. Labels are added to probabilities if they are
+    not those of the highest probability, unless there is a threshold.
+    """
     if target is None and not are_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
     check_inputs(truth, predicted, target, {"score": score, "probability": probability})
@@ -156,7 +162,7 @@ def predict_classes(
 
 
 def _is_multiclass(target: Any) -> bool:
-    """Whether rows are of more than two classes, or nobody knows yet."""
+    """Return whether rows have more than two classes, or it is not known yet."""
     try:
         return isinstance(target, str) or len(encode_labels(target, "y").labels) > 2
     except InputError:  # missing values, say, which are seen to where rows are read
@@ -164,7 +170,10 @@ def _is_multiclass(target: Any) -> bool:
 
 
 def class_names(model: Any) -> tuple[str, ...]:
-    """The classes that a model knows; none where it does not say, or knows several outputs."""
+    """Return the classes that a model knows.
+
+    There are none if it does not state them or has several outputs.
+    """
     known = getattr(model, "classes_", None)
     if known is None or isinstance(known, list) or np.ndim(known) != 1:
         return ()
@@ -172,7 +181,7 @@ def class_names(model: Any) -> tuple[str, ...]:
 
 
 def positive_column(table: Any, names: Sequence[str], positive: Any) -> Any:
-    """Of two classes, or of one named positive, its column; of several a column for each."""
+    """Return the column of the positive class, or a column for each of several classes."""
     values = np.asarray(table)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -201,7 +210,7 @@ def _positive_index(names: Sequence[str], positive: Any) -> int:
 
 
 def _table(model: Any, method: str, features: Any) -> Any:
-    """What a method gives, None where a model does not have it."""
+    """Return the output of a method, or None if the model does not have it."""
     ask = getattr(model, method, None)
     return None if ask is None else np.asarray(ask(features))
 
@@ -212,7 +221,7 @@ def _labels(model: Any, features: Any) -> Any:
 
 
 def _is_argmax(table: Any, model: Any, labels: Any) -> bool:
-    """Whether the labels are those of the highest probability; of equals, any will do."""
+    """Return whether the labels are those of the highest probability, with ties in any order."""
     known, values = getattr(model, "classes_", None), np.asarray(table)
     if known is None or values.ndim != 2 or values.shape[1] != len(known):
         return True
@@ -228,8 +237,11 @@ def _is_argmax(table: Any, model: Any, labels: Any) -> bool:
 def predict_labels(
     truth: Any, predicted: Any, target: Any, score: Any, probability: Any, threshold: Any
 ) -> ModelOutputs:
-    """The same for rows with several labels. Beside probabilities labels stand too where they are
-    not those of 0.5 and more, unless there is a threshold."""
+    """Return truth, label sets, scores and probabilities as given, or as predicted by models.
+
+    This is :func:`predict_classes` for rows with several labels. Labels are added to probabilities
+    if they are not those with a probability of at least 0.5, unless there is a threshold.
+    """
     if target is None and not are_estimators(truth):
         return ModelOutputs(truth, predicted, score, probability)
     check_inputs(truth, predicted, target, {"score": score, "probability": probability})
@@ -255,9 +267,12 @@ def predict_labels(
 
 
 def _label_shares(model: Any, features: Any) -> Any:
-    """The probability of each label, shape (rows, labels); None where a model gives none. Of a
-    list of an array for each label ``classes_`` says which column is that of having it, and a
-    label on which all rows of the training agreed is had by all or by none."""
+    """Return the probability of each label, of shape (n, n_labels), or None.
+
+    If a model returns a list with an array for each label, ``classes_`` states which column is the
+    probability that the label is present. A label that was constant in training has probability 1
+    or 0 in all rows.
+    """
     ask = getattr(model, "predict_proba", None)
     if ask is None:
         return None
@@ -281,12 +296,12 @@ def _scores(model: Any, features: Any) -> Any:
 
 
 def _to_dense(labels: Any) -> Any:
-    """Labels as an array, where they are a sparse one."""
+    """Return labels as a dense array."""
     return labels.toarray() if hasattr(labels, "toarray") else labels
 
 
 def _is_half_threshold(shares: Any, labels: Any) -> bool:
-    """Whether the labels are those of 0.5 and more."""
+    """Return whether the labels are those with a probability of at least 0.5."""
     called = np.asarray(labels)
     return called.shape == shares.shape and bool(((shares >= 0.5) == (called == 1)).all())
 
@@ -295,5 +310,5 @@ def _is_half_threshold(shares: Any, labels: Any) -> bool:
 
 
 def predict_numbers(given: Any, features: Any) -> dict[str, Any]:
-    """The columns of :func:`calipers.regression` that models say."""
+    """Return the predictions of models by name, for :func:`calipers.regression`."""
     return {name: model.predict(features) for name, model in named_estimators(given).items()}

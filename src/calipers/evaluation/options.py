@@ -1,4 +1,4 @@
-"""What is asked of an evaluation, whatever its task: one frozen object that is handed on whole."""
+"""Options of an evaluation that all tasks share, as one immutable object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_RESAMPLES = 1_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Options:
-    """The options that tasks share. A task may lack some, which then have their defaults.
+    """Options that tasks share; an option that a task lacks has its default.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Options:
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Options:
-        """Those among the arguments of a verb, of which inference is checked before any data."""
+        """Select the options from the arguments of a task, and check those of inference."""
         known = {field.name for field in fields(cls)}
         made = cls(**{name: value for name, value in arguments.items() if name in known})
         made.settings  # noqa: B018
@@ -106,14 +106,14 @@ class Options:
 
     @cached_property
     def settings(self) -> Settings:
-        """How uncertainty is estimated, checked."""
+        """Inference settings, checked."""
         return make_settings(self.interval, self.level, self.n_resamples, self.seed)
 
 
 def make_settings(
     interval: str | Sequence[str], level: float, n_resamples: int, seed: int
 ) -> Settings:
-    """Checked options of inference."""
+    """Return the settings of inference, checked."""
     try:
         settings = Settings.parse(interval, level=level, n_resamples=n_resamples, seed=seed)
     except ValueError as error:
@@ -132,7 +132,7 @@ def make_settings(
 
 
 def check_resamples(n_resamples: int) -> None:
-    """That the replicates are enough to say something, and that memory holds them."""
+    """Check that the number of replicates is large enough, and small enough for memory."""
     if n_resamples < 100:
         raise InputError(f"n_resamples is {n_resamples}, expected 100 or more")
     if n_resamples > MOST_RESAMPLES:
@@ -140,7 +140,7 @@ def check_resamples(n_resamples: int) -> None:
 
 
 def inference_provenance(settings: Settings) -> dict[str, Any]:
-    """How intervals were made, as provenance records it."""
+    """Return the settings of inference, for the provenance."""
     return {
         "interval": settings.requested,
         "level": settings.level,

@@ -1,5 +1,8 @@
-"""A row for each class against the rest, or for each label: its counts, and its measures with
-their intervals; those of labels, and of classes of many rows, without a bootstrap."""
+"""Tables with a row for each class against all others, or for each label.
+
+A row has counts, and measures with their intervals. Labels, and classes of many rows, have no
+bootstrap intervals.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,10 @@ MOST_SUMS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class LazyClassTables(LazySequence[LabelTable]):
-    """The tables of the classes or labels of systems, computed when one is first looked at: of rows
-    in batches that takes passes of their own."""
+    """Tables of the classes or labels of each system, computed on first access.
+
+    For rows in batches this takes passes of its own.
+    """
 
     sample: Sample
     names: tuple[str, ...]
@@ -46,7 +51,7 @@ class LazyClassTables(LazySequence[LabelTable]):
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
-        """Those that have a table, which is known before it is computed."""
+        """Systems that have a table, known before it is computed."""
         return tuple(n for n in self.sample.systems if measures_of_each(self.sample, n, self.names))
 
     @cached_property
@@ -83,8 +88,10 @@ class LazyClassTables(LazySequence[LabelTable]):
 
 
 def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[Measure]:
-    """What is shown of each class or label of a system: what it serves, and what is known where
-    rows are gone."""
+    """Return the measures of a table: those that the system serves and that can be computed.
+
+    Where rows cannot be read again, these are the measures whose statistics are known.
+    """
     one = sample.template[name]
     served = [
         parse(measure, family)
@@ -100,7 +107,10 @@ def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[M
 
 
 def evaluate_classes(sample: Sample, name: str, labels: Sequence[str]) -> Sample:
-    """The system, and those that serve as much, of which all is asked that is shown of each."""
+    """Evaluate the measures of the table of a system for each class.
+
+    Systems that serve the same measures are evaluated with it, in the same passes.
+    """
     measures = measures_of_each(sample, name, labels)
     alike = [n for n in sample.systems if measures_of_each(sample, n, labels) == measures]
     found = sample.with_measures(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RowSystems(Sample):
-    """Systems on rows in memory."""
+    """Sample of systems on rows in memory."""
 
     by_name: Mapping[str, Any]
     measures: Sequence[Measure]
@@ -45,23 +45,23 @@ class RowSystems(Sample):
 
     @property
     def rows(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """The systems on the rows."""
+        """Systems by name."""
         return self.by_name
 
     @property
     def template(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """The systems themselves."""
+        """Systems by name, which also provide what is known without their rows."""
         return self.by_name
 
     @property
     def first_system(self) -> Any:
-        """One of the systems: what is known of rows is the same of all."""
+        """First of the systems, for properties of the rows that all systems share."""
         return next(iter(self.by_name.values()))
 
     def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate:
-        """A number and how it varies, from the rows."""
+        """Return the point estimate of a measure, computed from the rows."""
         own = self.by_name[system]
         made: PointEstimate = (
             own if settings is None else own.with_settings(settings)
@@ -69,34 +69,34 @@ class RowSystems(Sample):
         return made
 
     def statistic(self, system: str, kind: type) -> Any:
-        """A statistic of this kind of the answers of a system, as the system has it."""
+        """Return a statistic of the predictions of a system."""
         return self.problem.statistic(self.by_name[system], kind)
 
     def is_known(self, system: str, measure: Measure) -> bool:
-        """All is."""
+        """Return True, because every measure can be computed from the rows."""
         return True
 
     def with_measures(self, systems: Sequence[str], measures: Sequence[Measure]) -> RowSystems:
-        """Some of the systems, which answer whatever they are asked."""
+        """Return a sample of some of the systems with other measures."""
         return replace(self, by_name={n: self.by_name[n] for n in systems}, measures=measures)
 
     def with_settings(self, settings: Settings) -> RowSystems:
-        """The same with other intervals."""
+        """Return the sample with other settings of inference."""
         return replace(
             self, by_name={n: s.with_settings(settings) for n, s in self.by_name.items()}
         )
 
     def constant(self, system: str, measure: Measure) -> float:
-        """What the best constant answer gets on these rows."""
+        """Return the value of the best constant prediction on these rows."""
         return float(self.by_name[system].constant_value(measure))
 
     def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
-        """What an estimate has beside its interval."""
+        """Return the fields of an estimate other than its value and interval."""
         found: Mapping[str, Any] = self.by_name[system].auxiliary_values(measure)
         return found
 
     def estimates(self) -> Iterator[Estimate]:
-        """All measures of all systems."""
+        """Yield the estimates of all measures of all systems."""
         asked = [(name, measure) for name in self.by_name for measure in self.measures]
         for name, measure in track(asked, "measuring"):
             reading = self.point_estimate(name, measure)
@@ -111,7 +111,7 @@ class RowSystems(Sample):
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
-        """The first system of each pair minus the second on every measure that has a direction."""
+        """Yield the difference of each pair of systems on every measure that has a direction."""
         under = {name: system.with_settings(settings) for name, system in self.by_name.items()}
         for pair in pairs:
             for measure in self.directed_measures:
@@ -122,22 +122,22 @@ class RowSystems(Sample):
 
     @property
     def n_rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return int(self.first_system.n_rows)
 
     @property
     def has_weights(self) -> bool:
-        """Whether rows weigh differently."""
+        """Whether rows have unequal weights."""
         return self.first_system.weight is not None
 
     @property
     def clusters(self) -> int | None:
-        """How many clusters rows come in."""
+        """Number of clusters of rows, or None without clusters."""
         of = self.first_system.clusters
         return None if of is None else of.n_clusters
 
     def conventions(self) -> dict[str, Any]:
-        """What provenance says of the rows."""
+        """Return the properties of the rows for the provenance."""
         order, clusters = self.first_system.order, self.clusters
         return {
             "weighted": self.has_weights,
@@ -146,7 +146,7 @@ class RowSystems(Sample):
         }
 
     def row_notes(self) -> Sequence[str]:
-        """What a reader has to know of clusters, of serial dependence, and of how rows are cut."""
+        """Return notes on clusters, serial dependence and slicing."""
         clusters = self.first_system.clusters
         found = () if clusters is None else clusters.notes(FEW_DEGREES)
         if not self._serial:
@@ -156,12 +156,14 @@ class RowSystems(Sample):
         return (*found, *serial.notes(self._serial), *self.origin_notes)
 
     def to_stored_predictions(self) -> StoredPredictions | None:
-        """What comparisons with later systems need."""
+        """Return the predictions that comparisons with later systems need, or None."""
         return None if self.ids is None else row_predictions(self.by_name, self.ids)
 
     def unit_values(self, measure: Measure) -> FloatArray | None:
-        """The value of each row and system, shape (rows, systems), where there are such and rows
-        are independent and weigh alike."""
+        """Return the value of each row and system, of shape (n_rows, n_systems), or None.
+
+        It is None if the measure has no value per row, or if rows are dependent or have weights.
+        """
         systems = list(self.by_name.values())
         if any(s.clusters is not None or s.weight is not None for s in systems):
             return None
@@ -181,8 +183,7 @@ class RowSystems(Sample):
     # --- Slices ----------------------------------------------------------------------------------
 
     def slices(self, comparison: Comparison | None) -> Slices | None:
-        """Every measure of every system on every slice, and the pairs of the comparison within
-        each."""
+        """Estimate every measure on every slice, and compare the pairs of systems within each."""
         if not self.cuts:
             return None
         slices = slice_systems(list(self.by_name.values()), self.measures, self.cuts, self.settings)
@@ -193,11 +194,11 @@ class RowSystems(Sample):
         return replace(slices, differences=compare_within_slices(self, comparison))
 
     def take_rows(self, rows: Any) -> RowSystems:
-        """The systems on some of the rows."""
+        """Return the sample on a subset of the rows."""
         return replace(self, by_name={n: s.take_rows(rows) for n, s in self.by_name.items()})
 
     def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, RowSystems]]:
-        """Each slice."""
+        """Yield the sample on each slice."""
         for cut in self.cuts:
             for name, rows in zip(cut.names, cut.rows, strict=True):
                 yield cut, name, self.take_rows(rows)

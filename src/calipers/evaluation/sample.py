@@ -1,10 +1,10 @@
-"""What is asked of an evaluation: its problem, and its systems on the same rows.
+"""Abstract problems and samples, the interfaces of an evaluation.
 
-A :class:`Problem` says how systems are made of rows and what an evaluation has beside their
-estimates. A number and how it varies is known in one of two ways: from the rows
-(:class:`~calipers.evaluation.rows.RowSystems`), or from what batches of rows add up to
-(:class:`~calipers.evaluation.sums.StreamedSystems`). Everything around it, such as estimates,
-differences, findings and slices, is asked of a :class:`Sample`.
+A :class:`Problem` defines how systems are made from rows and what an evaluation has in addition to
+their estimates. A :class:`Sample` is a set of systems on the same rows. It provides point
+estimates in one of two ways: from the rows (:class:`~calipers.evaluation.rows.RowSystems`), or
+from the totals of batches of rows (:class:`~calipers.evaluation.sums.StreamedSystems`). Estimates,
+differences, findings and slices are computed from a sample.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ Told: TypeAlias = "tuple[Sequence[Estimate], Comparison | None, Slices | None]"
 
 
 class Problem:
-    """A kind of problem, on all rows or batch by batch.
+    """Problem, evaluated on all rows in memory or batch by batch.
 
-    A problem is a frozen dataclass: its fields are what has to be known of all rows before systems
-    are made of any of them, such as which classes there are. It says how systems are made of rows
-    (:meth:`systems`), and what an evaluation has beside their estimates. What it says of streams,
-    :meth:`template` and all below it, is for problems whose rows may come in batches; it travels to
-    the processes that have them.
+    A problem is a frozen dataclass. Its fields are what has to be known of all rows before systems
+    are made from any of them, such as the classes. It defines how systems are made from rows
+    (:meth:`systems`) and what an evaluation has in addition to their estimates. The methods for
+    streams, :meth:`template` and all below it, are for problems whose rows may come in batches;
+    such a problem is sent to the processes that read the rows.
     """
 
     #: The task that it is of.
@@ -55,11 +55,42 @@ class Problem:
     kind: ClassVar[str] = ""
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, Any]:
-        """The systems by name on some rows, every column checked."""
+        """Return the systems by name on a batch of rows, with every column checked.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows with their columns by role, weights and clusters.
+        settings : Settings
+            Settings of inference.
+
+        Returns
+        -------
+        dict of str to object
+            The systems, such as instances of :class:`~calipers.systems.base.RowSystem`.
+
+        Raises
+        ------
+        InputError
+            If a column is invalid. The message names the column.
+        """
         raise NotImplementedError
 
     def statistic(self, system: Any, kind: type) -> Any:
-        """A statistic of this kind of the answers of a system; None where it has none."""
+        """Return a statistic of the predictions of a system, or None if it does not have it.
+
+        Parameters
+        ----------
+        system : object
+            One of the results of :meth:`systems`.
+        kind : type
+            Class of the statistic, such as ``ConfusionMatrix``.
+
+        Returns
+        -------
+        object or None
+            The statistic.
+        """
         return None
 
     # --- Measures --------------------------------------------------------------------------------
@@ -68,11 +99,35 @@ class Problem:
     is_stated: bool = False
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
-        """The measures that are shown where none are named."""
+        """Return the names of the measures that are evaluated by default.
+
+        Parameters
+        ----------
+        systems : mapping of str to object
+            The systems, on rows or on those of :meth:`template`.
+
+        Returns
+        -------
+        sequence of str
+            Names of measures that all systems serve.
+        """
         raise NotImplementedError
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
-        """The measures that are asked for."""
+        """Return the requested measures.
+
+        Parameters
+        ----------
+        systems : mapping of str to object
+            The systems, on rows or on those of :meth:`template`.
+        options : Options
+            Options of the evaluation.
+
+        Returns
+        -------
+        list of Measure
+            The measures, in order and without duplicates.
+        """
         default = self.default_measures(systems)
         return select_measures(
             options.measures, default, self.task, undefined=options.undefined, stated=self.is_stated
@@ -81,38 +136,81 @@ class Problem:
     def prepare(
         self, systems: Mapping[str, Any], measures: Sequence[Measure]
     ) -> tuple[dict[str, Any], Sequence[str]]:
-        """The systems as these measures take them, and what a reader has to know of that."""
+        """Return the systems as these measures need them, and notes on what was changed.
+
+        Parameters
+        ----------
+        systems : mapping of str to object
+            The systems on rows in memory.
+        measures : sequence of Measure
+            The requested measures.
+
+        Returns
+        -------
+        systems : dict of str to object
+            The systems.
+        notes : sequence of str
+            Notes for the reader of the evaluation.
+        """
         return dict(systems), ()
 
     def auxiliary_measures(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
-        """What a stream adds up of systems for more than the measures: nothing that is large."""
+        """Return pairs (system, measure) that a stream accumulates in addition to the measures.
+
+        They must not need much memory.
+        """
         return ()
 
     # --- What an evaluation has beside estimates -------------------------------------------------
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
-        """Estimates that come before all others."""
+        """Return estimates that are listed before all others."""
         return ()
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
-        """What makes the numbers reproducible."""
+        """Return the conventions that are needed to reproduce the values."""
         return {}
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """What a reader has to know."""
+        """Return notes on the evaluation."""
         return ()
 
     def slice_notes(self, sample: Sample) -> Sequence[str]:
-        """What a reader has to know of slices."""
+        """Return notes on slices."""
         return ()
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...] | None:
-        """What there is to say of the data and of the systems; None where nothing is known of them
-        but their numbers."""
+        """Return the findings of the data and of the systems.
+
+        Parameters
+        ----------
+        sample : Sample
+            The systems.
+        told : tuple
+            Estimates, comparison and slices; the latter two may be None.
+
+        Returns
+        -------
+        tuple of Finding or None
+            The findings. None stands for those of systems of which only the estimates are known.
+        """
         return None
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Curves, tables and other parts of an evaluation that have something of every system."""
+        """Return curves, tables and other parts of an evaluation.
+
+        Parameters
+        ----------
+        sample : Sample
+            The systems.
+        options : Options
+            Options of the evaluation.
+
+        Returns
+        -------
+        mapping of str to object
+            Fields of :class:`~calipers.results.Evaluation` by name.
+        """
         return {}
 
     # --- Streams ---------------------------------------------------------------------------------
@@ -120,9 +218,30 @@ class Problem:
     def template(
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, Any]:
-        """Systems on no rows in particular, which say what is known without any, unless told
-        otherwise on two whose columns are 0; of classes of these ``sizes`` what a constant answer
-        gets, too."""
+        """Return systems on artificial rows, which provide what is known without the data.
+
+        By default these are two rows whose columns are 0.
+
+        Parameters
+        ----------
+        columns : StreamColumns
+            Columns of the stream, with the names of the systems.
+        settings : Settings
+            Settings of inference.
+        sizes : ndarray, optional
+            Sizes of classes, from :meth:`summary`. If given, the systems also have the value of
+            the best constant prediction.
+
+        Returns
+        -------
+        dict of str to object
+            The systems.
+
+        Raises
+        ------
+        InputError
+            If the problem needs all rows in memory.
+        """
         if not self.kind:
             raise InputError(
                 f"engine={columns.stream.kind!r}: {self.task} takes all rows in memory"
@@ -130,7 +249,7 @@ class Problem:
         return self.systems(constant_batch(columns, np.zeros(2)), settings)
 
     def check_stream(self, systems: Mapping[str, Any], measures: Sequence[Measure]) -> None:
-        """That the measures can be had of rows in batches."""
+        """Check that the measures can be computed from rows in batches."""
         for system in systems.values():
             system.check(measures)
 
@@ -138,21 +257,47 @@ class Problem:
     looks_at_rows: ClassVar[bool] = False
 
     def look(self, built: Any, level: int = 0) -> Any:
-        """What is kept of the rows of a batch, at a level of :class:`SampledRows` at least."""
+        """Return the sampled rows of a batch, at least at this level of :class:`SampledRows`."""
         return keep_some(built, level)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Any:
-        """What is added up of all batches besides, whatever the measures."""
+        """Return statistics of the rows that are accumulated whatever the measures.
+
+        Parameters
+        ----------
+        systems : mapping of str to object
+            The systems on a batch.
+
+        Returns
+        -------
+        object
+            A value that supports addition, such as the weight of the rows of each class.
+        """
         return 0
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
-        """What the best constant answer gets, by what was added up."""
+        """Return the value of the best constant prediction, from the accumulated statistics.
+
+        Parameters
+        ----------
+        sample : StreamedSystems
+            The systems on a stream.
+        system : str
+            Name of the system.
+        measure : Measure
+            The measure.
+
+        Returns
+        -------
+        float
+            The value, or NaN if it is unknown.
+        """
         return NAN
 
     @property
     def plan(self) -> dict[str, Any]:
-        """What a file of sums has to say of how systems were made, in plain values."""
+        """Parameters from which systems are made, as plain values for a file of a state."""
         return {}
 
 
@@ -180,7 +325,7 @@ class Sample(ABC):
 
     @property
     def directed_measures(self) -> tuple[Measure, ...]:
-        """The measures of which one value can be better than another, and vary in a known way."""
+        """Measures that have a direction and a known sampling distribution."""
         known = ((m, m.definition) for m in self.measures)
         return tuple(m for m, d in known if d.higher_is_better is not None and d.interval != "none")
 
@@ -190,37 +335,39 @@ class Sample(ABC):
     def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate:
-        """A number and how it varies, whether or not it was asked for."""
+        """Return the point estimate of a measure, which need not be one of ``measures``."""
 
     @abstractmethod
     def statistic(self, system: str, kind: type) -> Any:
-        """A statistic of this kind of the answers of a system; None where there is none."""
+        """Return a statistic of the predictions of a system, or None if it does not have it."""
 
     @abstractmethod
     def is_known(self, system: str, measure: Measure) -> bool:
-        """Whether a number is known without another look at the rows."""
+        """Return whether a value is known without another pass over the rows."""
 
     @abstractmethod
     def with_measures(self, systems: Sequence[str], measures: Sequence[Measure]) -> Sample | None:
-        """Some of the systems, of which other measures are asked; None where rows are gone that
-        this takes."""
+        """Return a sample of some of the systems with other measures.
+
+        The result is None if this needs rows that cannot be read again.
+        """
 
     @abstractmethod
     def with_settings(self, settings: Settings) -> Sample:
-        """The same with other intervals."""
+        """Return the sample with other settings of inference."""
 
     @abstractmethod
     def constant(self, system: str, measure: Measure) -> float:
-        """What the best constant answer gets."""
+        """Return the value of the best constant prediction."""
 
     @abstractmethod
     def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
-        """What an estimate has beside its interval."""
+        """Return the fields of an estimate other than its value and interval."""
 
     def estimate(
         self, system: str, measure: Measure, reading: PointEstimate | None = None
     ) -> Estimate:
-        """One measure of one system."""
+        """Return the estimate of one measure of one system."""
         made = reading or self.point_estimate(system, measure)
         default = self.constant(system, measure)
         beside = self.auxiliary(system, measure, made)
@@ -228,83 +375,86 @@ class Sample(ABC):
 
     @abstractmethod
     def estimates(self) -> Iterator[Estimate]:
-        """All measures of all systems."""
+        """Yield the estimates of all measures of all systems."""
 
     @abstractmethod
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
-        """The first system of each pair minus the second on every measure that has a direction."""
+        """Yield the difference of each pair of systems on every measure that has a direction."""
 
     # --- The rows --------------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def n_rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
 
     @property
     @abstractmethod
     def has_weights(self) -> bool:
-        """Whether rows weigh differently."""
+        """Whether rows have unequal weights."""
 
     @property
     @abstractmethod
     def clusters(self) -> int | None:
-        """How many clusters rows come in; None where they come by themselves, and where nobody
-        knows."""
+        """Number of clusters of rows, or None without clusters or if it is unknown."""
 
     @property
     def is_rereadable(self) -> bool:
-        """Whether the rows can be looked at again."""
+        """Whether the rows can be read again."""
         return True
 
     @abstractmethod
     def conventions(self) -> dict[str, Any]:
-        """What provenance says of the rows."""
+        """Return the properties of the rows for the provenance."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of comparisons has to know of the rows."""
+        """Notes on the rows for comparisons."""
         return ()
 
     def row_notes(self) -> Sequence[str]:
-        """What a reader of an evaluation has to know of the rows."""
+        """Return notes on the rows for an evaluation."""
         return ()
 
     def unit_values(self, measure: Measure) -> FloatArray | None:
-        """The value of each row and system, shape (rows, systems), where there are such and rows
-        are independent and weigh alike."""
+        """Return the value of each row and system, of shape (n_rows, n_systems), or None.
+
+        It is None if the measure has no value per row, or if rows are dependent or have weights.
+        """
         return None
 
     def unit_weights(self, measure: Measure) -> FloatArray | None:
-        """What each of such values counts for; None as rows that have some count once."""
+        """Return the weight of each of these values, or None if all weights are 1."""
         return None
 
     def permutation_values(self, measure: Measure, settings: Settings) -> FloatArray | None:
-        """None, as rows are too many to be dealt out anew."""
+        """Return None, because there are too many rows for permutations."""
         return None
 
     def to_stored_predictions(self) -> StoredPredictions | None:
-        """What comparisons with later systems need; None where the rows are gone."""
+        """Return the predictions that comparisons with later systems need, or None."""
         return None
 
     @property
     def state(self) -> EvaluationState | None:
-        """What a file keeps of what batches add up to; None of rows in memory."""
+        """State to store in a file, the totals of batches; None for rows in memory."""
         return None
 
     # --- Slices ----------------------------------------------------------------------------------
 
     @abstractmethod
     def slices(self, comparison: Comparison | None) -> Slices | None:
-        """Every measure of every system on every slice, and the pairs of the comparison within
-        each; None where nothing is cut."""
+        """Estimate every measure on every slice, and compare the pairs of systems within each.
+
+        The result is None without slices.
+        """
 
     @abstractmethod
     def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, Sample]]:
-        """Each slice that holds rows: how rows are cut, its name, and the systems on its rows."""
+        """Yield each non-empty slice: its definition, its name, and the systems on its rows."""
 
     def slice_notes(self, slices: Slices | None, comparison: Comparison | None) -> Sequence[str]:
-        """What a reader has to know of the slices."""
+        """Return notes on slices."""
         return () if slices is None else too_many_systems_note(slices, comparison)

@@ -1,5 +1,7 @@
-"""The curves of scores: points of systems that predict labels alone, and all curves of rows in
-batches, whose tables are added up."""
+"""Curves of scores: points of systems that predict only labels, and all curves of streams.
+
+The curves of a stream are computed from the accumulated tables of scores.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,11 @@ MOST_DRAWN = 50_000
 def curves_of_sums(
     sample: Any, labels: Sequence[str | None] = (None,), shares: Sequence[float] | None = None
 ) -> ScoreCurves | tuple[()]:
-    """The curves of rows in batches, of each of the ``labels`` if any. Tables of scores that no
-    measure has taken are made in a pass of their own when a curve is first looked at; where rows
-    cannot be looked at again, there are the curves of tables that are there."""
+    """Return the curves of rows in batches, of each of the ``labels`` if given.
+
+    Tables of scores that no measure has needed are accumulated in a pass of their own when a curve
+    is first accessed. If rows cannot be read again, there are curves only of tables that exist.
+    """
     weights = [float("nan")] * len(labels) if shares is None else map(float, shares)
     often = dict(zip(labels, weights, strict=True))
     drawn, again, systems = most_frequent(often), sample.is_rereadable, sample.template.items()
@@ -57,8 +61,7 @@ def curves_of_sums(
 def points_of_labels(
     bare: Iterable[tuple[Any, Iterable[str | None]]],
 ) -> dict[tuple[str, str], Callable[[], Curve]]:
-    """The points of systems that predict labels alone, or of their classes or labels, by their
-    names and those of the curves."""
+    """Return the ROC points of systems that predict only labels, by system and series."""
     return {
         (system.name, series_name(label)): partial(_point, system, label)
         for system, labels in bare
@@ -78,7 +81,7 @@ def _score_data(
     drawn: Sequence[str | None],
     often: Mapping[str | None, float],
 ) -> list[ScoreData]:
-    """What curves of a stream are drawn from: tables, or so many of their thresholds."""
+    """Return the data of the curves of a stream: tables of scores, thinned if they are long."""
     from calipers.curves.score_data import ScoreData
 
     tables = {pair: sample.table(*pair) for pair in pairs if pair[1] in drawn}
@@ -121,7 +124,7 @@ def _score_data(
 
 @dataclass(frozen=True, eq=False)
 class _LabelOnlySystem:
-    """A system of a stream that predicts labels alone, as its points in the ROC plane take it."""
+    """System of a stream that predicts only labels, for its points in the ROC plane."""
 
     sample: Any
     name: str
@@ -130,13 +133,15 @@ class _LabelOnlySystem:
 
     @property
     def settings(self) -> Settings:
-        """How intervals are made."""
+        """Settings of inference."""
         found: Settings = self.sample.settings
         return found
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """A rate, which follows from the counts of rows that come by themselves, and takes passes
-        of its own else."""
+        """Return the point estimate of a rate.
+
+        It follows from the counts if rows are independent, and takes passes of its own otherwise.
+        """
         rates = [rate for label in self.labels for rate in roc_rates(label)]
         sample = self.sample.with_measures([self.name], rates)
         made: PointEstimate = sample.point_estimate(self.name, measure)

@@ -1,5 +1,7 @@
-"""Systems that have rows of their own each, as confusion matrices have: evaluated side by side, and
-compared as independent samples."""
+"""Systems with rows of their own, such as separate confusion matrices.
+
+They are evaluated next to each other, and compared as independent samples.
+"""
 
 from __future__ import annotations
 
@@ -43,19 +45,19 @@ _APART = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True, eq=False)
 class SeparateSystems(RowSystems):
-    """Systems on rows of their own."""
+    """Sample of systems on rows of their own."""
 
     has_separate_rows: ClassVar[bool] = True
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That systems are compared as independent samples."""
+        """Note that systems are compared as independent samples."""
         return (NOTE,)
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
-        """The first system of each pair minus the second, as independent samples."""
+        """Yield the difference of each pair of systems, as independent samples."""
         under = {
             name: system.with_settings(replace(settings, seed=(settings.seed + k * _APART) % 2**63))
             for k, (name, system) in enumerate(self.by_name.items())
@@ -68,10 +70,10 @@ class SeparateSystems(RowSystems):
                 yield pair, measure, independent_difference(first, second, sizes, places)
 
     def unit_values(self, measure: Measure) -> None:
-        """Systems have no rows in common."""
+        """Return None, because systems have no rows in common."""
 
     def to_stored_predictions(self) -> StoredPredictions | None:
-        """The counts of each, where rows weigh one each."""
+        """Return the counts of each system, or None if rows have weights or clusters."""
         systems = list(self.by_name.values())
         if any(s.weight is not None or s.clusters is not None for s in systems):
             return None
@@ -84,7 +86,7 @@ class SeparateSystems(RowSystems):
 
 
 def split(systems: Mapping[str, S], of: SystemIndex, repeats: RowRepeats) -> dict[str, S]:
-    """The one system on the rows of all matrices as one for each matrix."""
+    """Split the system on the rows of all matrices into one system for each matrix."""
     if len(of.names) == 1:
         return dict(systems)
     [whole] = systems.values()
@@ -96,20 +98,20 @@ def split(systems: Mapping[str, S], of: SystemIndex, repeats: RowRepeats) -> dic
 
 
 def _common_names(like: Any) -> dict[str, Any]:
-    """What the classes are called."""
+    """Return the names of the classes."""
     names = like.labels.names if hasattr(like, "labels") else like.problem.names
     return {"classes": list(names)}
 
 
 def is_of_matrices(kept: StoredPredictions | None) -> bool:
-    """Whether an evaluation kept matrices, and not rows."""
+    """Return whether stored predictions are confusion matrices rather than rows."""
     return kept is not None and kept.unit == MATRICES
 
 
 def add_baseline_matrix(
     systems: Mapping[str, Any], baseline: Baseline, task: str
 ) -> tuple[dict[str, Any], str | None]:
-    """The systems, with that of another day if the baseline is such; and the baseline's name."""
+    """Add the baseline system of an earlier evaluation, if it is one; also return its name."""
     found = StoredSystem.from_baseline(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
@@ -128,7 +130,7 @@ def add_baseline_matrix(
 
 
 def restore_system(name: str, said: Mapping[str, Any], kept: StoredPredictions, like: S) -> S:
-    """A system of which the counts were kept, as one of the classes of another."""
+    """Restore a system from its stored counts, with the classes of another system."""
     now = _common_names(like)["classes"]
     then, counts = kept.common.get("classes"), np.asarray(said.get(COUNTS, ()), np.float64)
     if not isinstance(then, list) or sorted(map(str, then)) != sorted(now):
@@ -148,8 +150,10 @@ def restore_systems(
     positive: str | None,
     settings: Settings,
 ) -> dict[str, Any]:
-    """The systems of which matrices were kept, by the names they are to have; of two classes where
-    one is ``positive``."""
+    """Restore systems from stored matrices, under their new names.
+
+    They are binary if there is a ``positive`` class.
+    """
     from calipers.data.binary_labels import BinaryLabels
     from calipers.data.class_labels import ClassLabels
     from calipers.systems.binary import BinaryOutput

@@ -1,4 +1,4 @@
-"""What the tasks share: options, the choice of measures, estimates, definitions, provenance."""
+"""Shared functions of tasks: choice of measures, columns of systems, definitions, provenance."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Statistics: TypeAlias = "Mapping[type[Statistic], Any]"
 
 
 class ComparisonSource(Protocol):
-    """What an evaluation keeps of its data, so that its systems can be compared."""
+    """Source of a comparison: the data of an evaluation from which its systems are compared."""
 
     @property
     def settings(self) -> Settings:
-        """How intervals were made."""
+        """Settings of inference of the evaluation."""
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -45,33 +45,42 @@ class ComparisonSource(Protocol):
 
     @property
     def measures(self) -> Sequence[Measure]:
-        """What is measured of each."""
+        """Measures of the evaluation."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader has to know of its units."""
+        """Notes on the units."""
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterable[tuple[tuple[str, str], Measure, PointEstimate]]:
-        """Of each pair the first system minus the second, for every measure that has a direction.
-        The pairs come in their order."""
+        """Yield the difference of each pair of systems on every measure that has a direction.
+
+        The pairs keep their order.
+        """
 
     def unit_values(self, measure: Measure) -> FloatArray | None:
-        """The value of each unit and system, shape (units, systems); None where there are none, or
-        where units are not independent."""
+        """Return the value of each unit and system, of shape (n_units, n_systems), or None.
+
+        It is None if there are no such values, or if units are not independent.
+        """
 
     def unit_weights(self, measure: Measure) -> FloatArray | None:
-        """What each unit of such values counts for in a mean; None where all count once."""
+        """Return the weight of each unit in a mean, or None if all weights are 1."""
 
     def permutation_values(self, measure: Measure, settings: Settings) -> FloatArray | None:
-        """Values of units, shape (units, systems), that are as good as exchanged where systems do
-        not differ: their means are those of the systems. None where they are too many."""
+        """Return values of units, of shape (n_units, n_systems), to permute between systems.
+
+        They are exchangeable under the null hypothesis, and their means are the values of the
+        systems. The result is None if there are too many.
+        """
 
 
 def to_clusters(values: Any, weight: FloatArray | None, repeats: RowRepeats) -> ClusterIndex | None:
-    """The clusters that a column names, checked; None where every row is one of its own, which is
-    to say that rows are independent."""
+    """Return the clusters that a column names, checked.
+
+    The result is None if every row is a cluster of its own, since rows are independent then.
+    """
     from calipers.inference.clusters import ClusterIndex
 
     names = group_codes(values, "cluster")
@@ -81,7 +90,7 @@ def to_clusters(values: Any, weight: FloatArray | None, repeats: RowRepeats) -> 
 
 
 def to_time_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
-    """The order of rows in time that a column gives, checked; None where there is none."""
+    """Return the order of rows in time that a column gives, checked, or None without a column."""
     if values is None:
         return None
     from calipers.data.times import time_codes
@@ -97,14 +106,14 @@ DEFAULT = "default"
 
 
 def includes_defaults(asked: MeasureNames | None) -> bool:
-    """Whether the usual measures are among those asked for."""
+    """Return whether the default measures are among the requested ones."""
     return (
         asked is None or asked == DEFAULT or (not isinstance(asked, Measure) and DEFAULT in asked)
     )
 
 
 def expand_defaults(asked: MeasureNames | None, default: Sequence[str]) -> list[str | Measure]:
-    """The measures asked for, the usual ones written out."""
+    """Return the requested measures, with the default measures written out."""
     names = [DEFAULT] if asked is None else [asked] if isinstance(asked, str | Measure) else asked
     if not names:
         raise InputError("no measure was asked for")
@@ -116,8 +125,11 @@ _OF_PREVALENCE = ("precision", "NPV")
 
 
 def set_prevalence(asked: Sequence[str | Measure], prevalence: float) -> list[str | Measure]:
-    """Measures where the share of positives is another: those of PPV and NPV that are named are
-    those there, and where neither is, both are added."""
+    """Return the measures at another prevalence.
+
+    PPV and NPV are replaced by those at this prevalence if they are requested; if neither is, both
+    are added.
+    """
     share = check_finite(prevalence, "prevalence", "a share of rows")
     if not 0 <= share <= 1:
         raise InputError(
@@ -142,8 +154,11 @@ def select_measures(
     *,
     stated: bool = False,
 ) -> list[Measure]:
-    """The measures asked for (or the default ones), each once, in that order; ``undefined`` is what
-    stands where there is no value, also of classes without rows that were ``stated``."""
+    """Return the requested measures, or the default ones, in order and without duplicates.
+
+    ``undefined`` is the convention for undefined values, which also applies to classes without
+    rows if the classes were ``stated``.
+    """
     check_undefined(undefined)
     families = TASKS[task]
     chosen = [
@@ -164,34 +179,36 @@ def select_measures(
 
 
 def full_name(primary: str | None, defaults: Mapping[str, Any]) -> str | None:
-    """The full name of a measure of rankings that is named as those are that are asked for."""
+    """Return the full name of a measure of rankings, parsed as requested measures are."""
     meant = map(str, parse_by_task(primary, "retrieval", defaults)) if primary else iter(())
     return next(meant, primary)
 
 
 def requested_names(measures: Iterable[Measure]) -> dict[str, str]:
-    """How people want to see measures that they asked for by other names than the canonical ones;
-    a name that is another measure's here is none."""
+    """Return the names under which measures were requested, where they are not the canonical ones.
+
+    A name that is that of another measure of the evaluation is omitted.
+    """
     names = {str(measure): measure.shown for measure in measures}
     return {own: shown for own, shown in names.items() if shown not in names}
 
 
 def notes_on_names(measures: Iterable[Measure]) -> tuple[str, ...]:
-    """What names that measures were asked for by mean elsewhere."""
+    """Return notes on requested names that mean something else elsewhere."""
     return tuple(dict.fromkeys(measure.note for measure in measures if measure.note))
 
 
 def check_undefined(undefined: str) -> None:
-    """That it names what may stand where there is no value."""
+    """Check that a convention for undefined values is known."""
     if undefined not in UNDEFINED:
         raise InputError(f"undefined is {undefined!r}, expected one of {', '.join(UNDEFINED)}")
 
 
 def is_order_assumed(measure: Measure, names: Sequence[str]) -> bool:
-    """Whether a value depends on the order of classes that are text, in alphabetical order.
+    """Return whether a value depends on an alphabetical order of classes that was not stated.
 
-    Of two classes the order is without effect, and names that are numbers in ascending order
-    have one of their own.
+    With two classes the order has no effect, and names that are numbers in ascending order are
+    considered ordered.
     """
     depends = measure.depends_on_class_order is not None and measure.depends_on_class_order(
         None, measure.parameters
@@ -208,10 +225,10 @@ def is_order_assumed(measure: Measure, names: Sequence[str]) -> bool:
 def class_order_notes(
     measures: Iterable[Measure], names: Sequence[str], *, stated: bool, option: str = "labels"
 ) -> tuple[str, ...]:
-    """That a measure takes classes in alphabetical order, as nobody stated their own.
+    """Return a note on measures that use the alphabetical order of classes by default.
 
-    An order of text is meaningful by accident only: quadratic kappa of low, medium and high can
-    be 0 in alphabetical order where it is 0.75 in theirs.
+    An alphabetical order is meaningful only by accident: quadratic kappa of low, medium and high
+    can be 0 in alphabetical order where it is 0.75 in their own.
     """
     asked = [str(measure) for measure in measures if is_order_assumed(measure, names)]
     if stated or not asked:
@@ -226,12 +243,12 @@ def class_order_notes(
 
 
 def conventions_of_undefined(undefined: str) -> dict[str, str]:
-    """What conventions say of that."""
+    """Return the convention for undefined values, for the provenance."""
     return {} if undefined == "nan" else {"undefined": undefined}
 
 
 def named_systems(given: Any, what: str) -> dict[str, Any]:
-    """Systems by name: a dict as it is, one column as the system ``system``."""
+    """Return systems by name: a dict as it is, a single column as an unnamed system."""
     if isinstance(given, Mapping):
         if not given:
             raise InputError(f"{what}: an empty dict, expected at least one system")
@@ -240,14 +257,36 @@ def named_systems(given: Any, what: str) -> dict[str, Any]:
 
 
 def column_name(what: str, system: str) -> str:
-    """How messages call a system's column."""
+    """Return the name of a system's column in messages."""
     return what if system == UNNAMED else f"{what} {system!r}"
 
 
 def read_system_columns(
     given: Any, what: str, rows: int, read: Callable[[Any, str], Any]
 ) -> dict[str, Any]:
-    """A column of each system, by name, read and as long as there are rows."""
+    """Read the column of each system by name, and check its length.
+
+    Parameters
+    ----------
+    given : column or dict of column
+        One column, or columns by system.
+    what : str
+        Role of the columns, for messages.
+    rows : int
+        Number of rows.
+    read : callable
+        Function of a column and its name in messages that returns an array.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The arrays by system. A single column has the name of an unnamed system.
+
+    Raises
+    ------
+    InputError
+        If a column does not have as many rows, or cannot be read.
+    """
     columns = {}
     for name, values in named_systems(given, what).items():
         columns[name] = read(values, column_name(what, name))
@@ -256,7 +295,7 @@ def read_system_columns(
 
 
 def glossary(measures: Iterable[Measure]) -> tuple[Definition, ...]:
-    """What each measure means, for the report."""
+    """Return the definition of each measure, for the report."""
     out = []
     for measure in measures:
         d = measure.definition
@@ -278,7 +317,7 @@ def glossary(measures: Iterable[Measure]) -> tuple[Definition, ...]:
 def provenance(
     task: str, settings: Settings, conventions: Mapping[str, Any], inputs: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """What makes the numbers reproducible."""
+    """Return the provenance of an evaluation, from which its values can be reproduced."""
     return {
         "calipers": __version__,
         "task": task,

@@ -1,4 +1,4 @@
-"""Ways to cut the rows into slices: by the values of a column, at numbers, or crossed."""
+"""Definitions of slices: by the values of a column, by bins, or by crossed columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Bins = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True, eq=False)
 class SliceDefinition:
-    """A way to cut the rows: the slice of each, as a position among the names."""
+    """Partition of the rows into slices: the slice of each row, as an index of the names."""
 
     column: str
     names: tuple[str, ...]
@@ -35,22 +35,22 @@ class SliceDefinition:
 
     @cached_property
     def small(self) -> npt.NDArray[np.uint8]:
-        """The codes, of which there are few."""
+        """Codes as bytes, since there are few slices."""
         return self.codes.astype(np.uint8)
 
     @cached_property
     def rows(self) -> list[npt.NDArray[np.intp]]:
-        """The rows of each slice, in their order."""
+        """Row indices of each slice, in their order."""
         order = np.argsort(self.small, kind="stable")
         ends = np.cumsum(np.bincount(self.small, minlength=len(self.names)))
         return np.split(order, ends[:-1])
 
 
 def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
-    """The columns of each way to cut, one or several to be crossed, by name.
+    """Return the columns of each slicing by name, several if they are crossed.
 
-    Under a name such as ``"age*site"`` stands a tuple of columns. One name, or a list of names,
-    stands for the columns of a table that are called so.
+    A name such as ``"age*site"`` has a tuple of columns. A name, or a list of names, selects
+    columns of a table.
     """
     if slices is None:
         return None
@@ -66,10 +66,11 @@ def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
 def define_slices(
     slices: Mapping[str, Mapping[str, Any]] | None, bins: Bins | None, rows: int, unit: str = "rows"
 ) -> tuple[list[SliceDefinition], list[str]]:
-    """The ways to cut that :func:`slice_columns` describes, and what a reader has to know of them.
+    """Return the slices that :func:`slice_columns` describes, and notes on them.
 
-    A column of more than ten distinct numbers is cut at its ``bins``, else at its quartiles; a
-    number that most of its rows have is then a slice of its own. Rows without a value are a slice.
+    A column with more than ten distinct numbers is binned at its ``bins``, by default at its
+    quartiles; a number in more than half of the rows is then a slice of its own. Rows with a
+    missing value are a slice.
     """
     if bins is not None and not isinstance(bins, Mapping):
         raise InputError(
@@ -95,7 +96,7 @@ def define_slices(
 
 
 def too_many(name: str, number: int, about: str = "") -> str:
-    """That a column has too many slices."""
+    """Return the message that a column has too many slices."""
     return (
         f"slice {name!r}: has {about}{number:,} slices, expected at most {MOST_SLICES}; give a "
         "coarser column, or bins of its numbers"
@@ -103,7 +104,7 @@ def too_many(name: str, number: int, about: str = "") -> str:
 
 
 def _columns_by_name(name: str, given: Any) -> dict[str, Any]:
-    """The columns that are to be crossed, or the one, by name."""
+    """Return the columns of one slicing by name, several if they are crossed."""
     parts = _split(name)
     if isinstance(given, tuple) and len(parts) > 1:
         if len(given) != len(parts):
@@ -122,8 +123,7 @@ def _split(name: str) -> list[str]:
 def _slice_column(
     name: str, column: Any, rows: int, bins: Sequence[float] | None, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
-    """The slices of one column, that of the rows without a value among them, and how its numbers
-    were cut."""
+    """Return the slices of one column, including that of missing values, and notes on binning."""
     what, absent = f"slice {name!r}", None
     try:
         values = encode_labels(column, what)
@@ -151,7 +151,7 @@ def _slice_column(
 def _bin_column(
     name: str, values: EncodedLabels, bins: Sequence[float] | None, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
-    """The slices of a column that has a value in every row, and how its numbers were cut."""
+    """Return the slices of a column without missing values, and notes on binning."""
     numeric = all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool)
         for label in values.labels
@@ -178,7 +178,10 @@ def _bin_column(
 def _slice_around_mode(
     name: str, values: EncodedLabels, usual: int, unit: str
 ) -> tuple[SliceDefinition, list[str]]:
-    """A value that most rows have is a slice; the other rows are cut at their quartiles."""
+    """Return a slice for the value that most rows have, and bins of all other rows.
+
+    These bins are at quartiles.
+    """
     others = values.codes != usual
     labels = tuple(x for k, x in enumerate(values.labels) if k != usual)
     codes = values.codes[others]
@@ -200,23 +203,27 @@ def _slice_around_mode(
 
 
 def interval_names(edges: Sequence[float], number: float) -> tuple[str, ...]:
-    """The names between edges where a number is a slice of its own: where it lies, a slice has to
-    say that it is without it."""
+    """Return the names of bins if one number is a slice of its own.
+
+    The name of the bin that contains the number states that it is excluded.
+    """
     around = int(np.searchsorted(np.array(edges), number, side="right"))
     names = enumerate(interval_label(edges))
     return tuple(f"{x}, not {_format_number(number)}" if k == around else x for k, x in names)
 
 
 def _quartiles(values: EncodedLabels) -> list[float]:
-    """Where a column of numbers is cut, rounded as it is written, so that the names say exactly
-    where that is."""
+    """Return the quartiles of a numeric column, rounded as they are written.
+
+    The names of the slices therefore state the exact edges.
+    """
     numbers = np.asarray(values.labels, np.float64)[values.codes]
     quartiles = (float(f"{x:.6g}") for x in np.quantile(numbers, [0.25, 0.5, 0.75]))
     return list(dict.fromkeys(quartiles))
 
 
 def _slice_at_edges(name: str, values: EncodedLabels, edges: list[float]) -> SliceDefinition:
-    """A column of numbers cut at these; what holds no row is no slice."""
+    """Return the bins of a numeric column that contain rows."""
     place = np.searchsorted(np.array(edges), np.asarray(values.labels, np.float64), side="right")
     occurs = np.unique(place)
     names = interval_label(edges)
@@ -225,7 +232,7 @@ def _slice_at_edges(name: str, values: EncodedLabels, edges: list[float]) -> Sli
 
 
 def check_edges(name: str, bins: Sequence[float]) -> list[float]:
-    """Where a column is to be cut, checked."""
+    """Return the bin edges of a column, checked."""
     edges = [float(edge) for edge in to_numbers(bins, f"bins of {name!r}")]
     if (np.diff(edges) <= 0).any():
         raise InputError(
@@ -236,7 +243,7 @@ def check_edges(name: str, bins: Sequence[float]) -> list[float]:
 
 
 def format_numbers(edges: Sequence[float]) -> str:
-    """Numbers as they are written."""
+    """Return bin edges as text."""
     return ", ".join(map(_format_number, edges))
 
 
@@ -245,14 +252,14 @@ def _format_number(x: float) -> str:
 
 
 def interval_label(edges: Sequence[float]) -> list[str]:
-    """``below 40``, ``40 to below 65``, ``65 and above``."""
+    """Return the names of bins: ``below 40``, ``40 to below 65``, ``65 and above``."""
     shown = [_format_number(x) for x in edges]
     inner = [f"{low} to below {high}" for low, high in pairwise(shown)]
     return [f"below {shown[0]}", *inner, f"{shown[-1]} and above"]
 
 
 def _cross_columns(name: str, found: Sequence[SliceDefinition]) -> SliceDefinition:
-    """The combinations that occur, in the order of the first column, then of the second."""
+    """Return the combinations of slices that occur, sorted by the first column, then the next."""
     shape = tuple(len(cut.names) for cut in found)
     flat = np.ravel_multi_index(tuple(cut.codes for cut in found), shape)
     occurs, codes = np.unique(flat, return_inverse=True)

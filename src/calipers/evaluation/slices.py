@@ -1,4 +1,4 @@
-"""Slices: every measure on parts of the rows, and whether a part differs from all others."""
+"""Slices: every measure on subsets of the rows, and tests against their complements."""
 
 from __future__ import annotations
 
@@ -58,8 +58,11 @@ _AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class ComplementReplicates:
-    """The rows of a confusion matrix by the cell that each falls into, cut into ``parts``:
-    ``part`` says into which each row falls."""
+    """Bootstrap replicates of the complements of all subsets of the rows of a confusion matrix.
+
+    ``cells`` holds the cell of each row, ``subset_index`` the subset of each row, out of
+    ``n_subsets``.
+    """
 
     cells: MultinomialCells
     labels: tuple[str, ...]
@@ -70,7 +73,7 @@ class ComplementReplicates:
     def replicates(
         self, measures: Sequence[Any], which: Sequence[int]
     ) -> dict[tuple[Any, int], FloatArray]:
-        """Bootstrap replicates of each measure of the rest of each of some parts."""
+        """Return bootstrap replicates of each measure on the complements of some subsets."""
         found: dict[tuple[Any, int], list[FloatArray]] = {
             (measure, part): [] for part in which for measure in measures
         }
@@ -81,7 +84,7 @@ class ComplementReplicates:
         return {asked: np.concatenate(values) for asked, values in found.items()}
 
     def draw_weights(self) -> Iterator[FloatArray]:
-        """What each row weighs in the replicates, some (b, rows) at a time."""
+        """Yield the weights of rows in the replicates, in blocks of shape (b, n_rows)."""
         k = len(self.labels)
         near = NEAR // max(len(self.subset_index), 4 * k)
         step = max(1, min(near, _AT_ONCE // (self.n_subsets * k)))
@@ -90,7 +93,7 @@ class ComplementReplicates:
             yield np.stack([self.cells.times(self.settings, at) for at in range(begin, end)])
 
     def matrices(self, times: FloatArray) -> list[ConfusionReplicates]:
-        """The matrices of the rest of each part, of rows that weigh so much."""
+        """Return the confusion matrix of the complement of each subset, given the row weights."""
         k = len(self.labels)
         truth, predicted = np.divmod(self.cells.flat, k)
         places = self.subset_index * np.int64(k)
@@ -125,14 +128,14 @@ T = TypeVar("T")
 
 
 def score_problem(system: SystemOutput, measure: Measure) -> BinaryOutput | None:
-    """The problem of two classes whose table of scores a measure is a formula over."""
+    """Return the binary problem whose table of scores a measure is a formula over, or None."""
     found: BinaryOutput | None = system.binary_problem(measure)
     return found if measure.definition.statistic is ScoreTable else None
 
 
 @dataclass(frozen=True, eq=False)
 class Subsets:
-    """The parts of a system's rows."""
+    """Subsets of the rows of a system."""
 
     system: SystemOutput
     cut: SliceDefinition
@@ -144,11 +147,11 @@ class Subsets:
 
     @property
     def n_permutations(self) -> int:
-        """How often rows are dealt anew: so often that the smallest p-value can decide."""
+        """Number of permutations, large enough for the smallest p-value to be significant."""
         return n_for_adjusted_p(self.questions, self.system.settings)
 
     def deck(self, measure: Measure) -> PermutationPool | None:
-        """All rows, to be dealt anew; None of measures that take several statistics."""
+        """Return all rows as a permutation pool, or None for a measure of several statistics."""
 
         def made() -> PermutationPool | None:
             system, own = self.system.delegate(measure)
@@ -168,29 +171,29 @@ class Subsets:
 
     @property
     def count_measures(self) -> tuple[Measure, ...]:
-        """The measures of counts."""
+        """Measures of confusion counts."""
         return tuple(m for m in self.measures if m.definition.statistic is ConfusionMatrix)
 
     def subset(self, part: int) -> SystemOutput:
-        """The system on the rows of a part."""
+        """Return the system on a subset."""
         found = self._systems[part]
         assert found is not None
         return found
 
     def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
-        """The result on a part."""
+        """Return the estimate on a subset."""
         return estimate_measure(self.subset(part), measure, reading)
 
     def forget(self, part: int) -> None:
-        """Give back the memory of a part, what it has drawn above all."""
+        """Release the memory of a subset, in particular its replicates."""
         self._systems[part] = None
 
     def complement(self, part: int) -> Complement | None:
-        """The rows outside of a part; None where there are none."""
+        """Return the complement of a subset, or None if it is empty."""
         return Complement(self, part) if len(self) > 1 else None
 
     def complement_statistics(self, measure: Measure) -> list[Any] | None:
-        """Of each part the statistic of all others; None where it does not come by adding up."""
+        """Return the statistic of the complement of each subset, or None if it is not additive."""
         return cached(self, ("others", measure), lambda: self._complement_statistics(measure))
 
     def _complement_statistics(self, measure: Measure) -> list[Any] | None:
@@ -213,22 +216,27 @@ class Subsets:
         return None if isinstance(first, Moments) and self._has_gaps(found) else found
 
     def _has_gaps(self, found: list[Any]) -> bool:
-        """Whether some rows have no value, of which an estimate has to tell."""
+        """Return whether some rows have no value, which an estimate has to report."""
         weight = self.system.weight
         rows = len(self.cut.codes) if weight is None else np.count_nonzero(weight > 0)
         return bool(sum(of.rows for of in found) != rows)
 
     def is_additive(self, measure: Measure, rest: ConfusionMatrix) -> bool:
-        """Whether rows of all parts can be drawn at once for a measure of the rest: a part is then
-        of more rows at one time than at another, which must not matter where each row counts 1."""
+        """Return whether rows of all subsets can be resampled together for a complement.
+
+        The size of a subset then differs between replicates, which must not matter if all rows
+        have weight 1.
+        """
         if self.system.weight is not None or self.system.clusters is not None:
             return True  # so it is wherever such rows are drawn
         once, twice = (float(measure.apply(of)) for of in (rest, rest + rest))
         return math.isclose(once, twice, rel_tol=1e-9, abs_tol=1e-12)
 
     def others_drawn(self, part: int, measure: Measure, settings: Settings) -> FloatArray:
-        """Bootstrap replicates of a measure of counts of the rest of a part, where rows are drawn:
-        those of the rest of every part at once."""
+        """Return bootstrap replicates of a measure of counts on the complement of a subset.
+
+        Rows are resampled, for the complements of all subsets at once.
+        """
         found = cached(self, ("drawn", settings), dict)
         if (measure, part) not in found:
             counts: Any = self.system.sample_for(measure)
@@ -243,7 +251,7 @@ class Subsets:
         return drawn
 
     def statistic(self, part: int, measure: Measure) -> Statistic | None:
-        """What the measure is a formula over, of the rows of a part."""
+        """Return the statistic that the measure is a formula over, on a subset."""
         own = (
             None
             if self.complement_statistics(measure) is None
@@ -252,7 +260,7 @@ class Subsets:
         return self.subset(part).statistic(measure) if own is None else own[part]
 
     def table_without(self, part: int, measure: Measure) -> ScoreTable | None:
-        """The table of scores of the rest, where the measure is a formula over one."""
+        """Return the table of scores of the complement, or None if the measure does not use one."""
         whole = score_problem(self.system, measure)
         if whole is None:
             return None
@@ -270,8 +278,10 @@ class Subsets:
         return ScoreTable.leave_out_parts(rows, part)
 
     def line_without(self, part: int, measure: Measure) -> RecalibrationFit | None:
-        """The recalibration of the rest that a measure is a coefficient of; None of other measures,
-        and where it has to be looked for row by row."""
+        """Return the recalibration fit of the complement for a measure that is a coefficient of it.
+
+        The result is None for other measures, and if the fit has to be found from the rows.
+        """
         whole = score_problem(self.system, measure)
         if whole is None or measure.definition.coefficient is None:
             return None
@@ -298,8 +308,10 @@ class Subsets:
         return None if made is None else leave_one_out_sums(made)
 
     def _unseparated_subsets(self, measure: Measure, delta: float) -> list[int]:
-        """Two parts whose classes no threshold separates, as far as there are. With one of them the
-        rest has a likeliest line too."""
+        """Return up to two subsets whose classes no threshold separates.
+
+        If a complement contains one of them, its likelihood has a maximum too.
+        """
         found: list[int] = []
         for k in range(len(self)):
             own = score_problem(self.subset(k), measure)
@@ -314,32 +326,36 @@ class Subsets:
 
 @dataclass(frozen=True, eq=False)
 class Complement:
-    """The rows outside of a part."""
+    """Complement of a subset: all other rows."""
 
     subsets: Subsets
     which: int
 
     @cached_property
     def rows(self) -> SystemOutput:
-        """The system on these rows."""
+        """System on these rows."""
         system = self.subsets.system
         outside: SystemOutput = system.take_rows(self.subsets.cut.small != self.which)
         return outside.with_settings(self.settings)
 
     @cached_property
     def without_intervals(self) -> SystemOutput:
-        """The same without intervals, which need not be drawn where those of the difference do not
-        come from them. (Only where rows come in clusters are they dear.)"""
+        """System on these rows without intervals, unless rows are independent.
+
+        The replicates of clustered rows are expensive, and not needed if the interval of the
+        difference does not use them.
+        """
         if self.subsets.system.clusters is None:
             return self.rows
         return self.rows.with_settings(replace(self.settings, interval="none", methods=()))
 
     @property
     def settings(self) -> Settings:
-        """Settings under which the rest is drawn independently of the slice.
+        """Settings under which the complement is resampled independently of the slice.
 
-        With clusters the draws stay: a cluster in both parts has to be drawn equally often in both,
-        and one that is in one part only is drawn independently of all others anyway.
+        With clusters the random numbers stay the same: a cluster in both subsets has to be drawn
+        equally often in both, and one that is in one subset only is drawn independently of all
+        others anyway.
         """
         settings = self.subsets.system.settings
         if self.subsets.system.clusters is not None:
@@ -347,7 +363,7 @@ class Complement:
         return replace(settings, seed=(settings.seed + 2**62) % 2**63)
 
     def statistic(self, measure: Measure) -> Statistic | None:
-        """What the measure is a formula over."""
+        """Return the statistic that the measure is a formula over."""
         added = self.subsets.complement_statistics(measure)
         if added is not None:
             return added[self.which]  # type: ignore[no-any-return]
@@ -357,12 +373,15 @@ class Complement:
         return cached(self, id(whole), lambda: self.subsets.table_without(self.which, measure))
 
     def line(self, measure: Measure) -> RecalibrationFit | None:
-        """The recalibration that the measure is a coefficient of, where the parts add up to it."""
+        """Return the recalibration fit that the measure is a coefficient of, if it is additive."""
         return cached(self, measure, lambda: self.subsets.line_without(self.which, measure))
 
     def permute(self, measure: Measure, value: float, most: int) -> PermutationResult | None:
-        """The part, whose value this is, less these rows, were the smaller of the two made up by
-        chance; None where it has more rows than ``most``, and where rows come in clusters."""
+        """Return the permutation distribution of the subset minus its complement.
+
+        The smaller of the two is drawn at random from all rows. The result is None if it has more
+        rows than ``most``, and if rows come in clusters.
+        """
         parts, codes = self.subsets, self.subsets.cut.small
         inside, rows = len(parts.cut.rows[self.which]), len(codes)
         size, turned = min(inside, rows - inside), inside > rows - inside
@@ -380,8 +399,7 @@ class Complement:
         return made.negated if made is not None and turned else made
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """The value of a measure and how it varies: from the statistic alone as far as that says,
-        else from the rows."""
+        """Return the point estimate of a measure, from its statistic if possible."""
         made = self._statistic_estimate(measure)
         if made is None:
             made = self.without_intervals.point_estimate(measure)
@@ -419,7 +437,7 @@ class Complement:
         return estimate_from_statistic(own, statistic, self.settings, rows)
 
     def _recalibration_estimate(self, measure: Measure, line: RecalibrationFit) -> PointEstimate:
-        """A coefficient of the recalibration that the parts add up to."""
+        """Return the point estimate of a coefficient of the additive recalibration fit."""
         coefficient = measure.definition.coefficient
         assert coefficient is not None
         sandwich = self.subsets.system.weight is not None or len(line.variance) == 1
@@ -433,7 +451,7 @@ class Complement:
         )
 
     def replicates(self, measure: Measure) -> FloatArray | None:
-        """Bootstrap replicates of the value of a measure, where there are any."""
+        """Return bootstrap replicates of the value of a measure, or None."""
         if measure.definition.statistic is ConfusionMatrix:
             counts = self._counts(measure)
             if counts is not None and self._needs_row_draws(counts):
@@ -445,17 +463,17 @@ class Complement:
 
     @property
     def _is_count_based(self) -> bool:
-        """Whether counts are all there is to the rows, and so can be drawn anew."""
+        """Whether counts determine the rows, so that they can be resampled."""
         return self.subsets.system.weight is None and self.subsets.system.clusters is None
 
     def _needs_row_draws(self, counts: ClassCounts) -> bool:
-        """Whether rows are drawn rather than cells, of many classes."""
+        """Return whether rows are resampled rather than the cells of a matrix of many classes."""
         system, cells = self.subsets.system, counts.cells
         drawn = replace(cells, weight=system.weight, clusters=system.clusters)
         return not cells.is_dense and drawn.needs_row_draws
 
     def _counts(self, measure: Measure) -> ClassCounts | None:
-        """The counts, where they add up."""
+        """Return the confusion counts, or None if they are not additive."""
         if self.subsets.complement_statistics(measure) is None:
             return None
         matrix = self.statistic(measure)
@@ -470,7 +488,7 @@ class Complement:
 
     @property
     def _n_rows(self) -> int:
-        """Of rows."""
+        """Number of rows."""
         return len(self.subsets.cut.codes) - len(self.subsets.cut.rows[self.which])
 
 
@@ -481,40 +499,42 @@ HOLM = ADJUSTMENTS["holm"]
 
 
 class SliceComplement(Protocol):
-    """What is outside of a part."""
+    """Complement of a subset of rows or topics."""
 
     @property
     def rows(self) -> Any:
-        """What gives its readings, with all they have."""
+        """Source of its point estimates, with intervals."""
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """The value of a measure there, and how it varies."""
+        """Return the point estimate of a measure."""
 
     def permute(
         self, measure: Measure, value: float, most: int
     ) -> two_samples.PermutedDifference | None:
-        """The part, whose value this is, less what is outside, were one of them made up by chance;
-        None where both have more units than ``most``."""
+        """Return the permutation distribution of the subset minus the complement.
+
+        The result is None if both have more units than ``most``.
+        """
 
 
 class SubsetPair(Protocol):
-    """The parts that a column cuts the rows or topics of one system into."""
+    """Subsets of the rows or topics of one system by a column."""
 
     @property
     def cut(self) -> SliceDefinition:
-        """How they are cut."""
+        """Definition of the slices."""
 
     def subset(self, part: int) -> Any:
-        """What gives the readings of a part."""
+        """Return the source of the point estimates on a subset."""
 
     def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
-        """The result on a part."""
+        """Return the estimate on a subset."""
 
     def complement(self, part: int) -> SliceComplement | None:
-        """What is outside of it; None where nothing is."""
+        """Return the complement of a subset, or None if it is empty."""
 
     def forget(self, part: int) -> None:
-        """Give back its memory."""
+        """Release the memory of a subset."""
 
 
 # ------------------------------------------------------------------------------------- evaluation
@@ -526,7 +546,7 @@ def slice_systems(
     cuts: Sequence[SliceDefinition],
     settings: Settings,
 ) -> Slices:
-    """Every measure of every system on every slice of their rows, each against the rest."""
+    """Estimate every measure on every slice of all systems, and compare it with the complement."""
     asked = sum(len(cut.names) for cut in cuts)
     all_parts = track(
         (Subsets(system, cut, measures, questions=asked) for cut in cuts for system in systems),
@@ -539,13 +559,13 @@ def slice_systems(
 def slice_estimates(
     all_parts: Iterable[SubsetPair], measures: Sequence[Measure], settings: Settings
 ) -> Slices:
-    """Every measure of all parts, each of one system by one column."""
+    """Estimate every measure on all subsets, each of one system by one column."""
     rows = [row for parts in all_parts for row in _estimate_slices(parts, measures)]
     return Slices(_adjust(rows), settings.level, HOLM.name)
 
 
 def too_many_systems_note(slices: Slices, comparison: Comparison | None) -> list[str]:
-    """That systems are so many that they are not compared within slices."""
+    """Return a note if there are too many systems to compare them within slices."""
     if comparison is None or not len(comparison) or slices.differences:
         return []
     most = MOST_PAIRS_WITHIN
@@ -553,7 +573,7 @@ def too_many_systems_note(slices: Slices, comparison: Comparison | None) -> list
 
 
 def threshold_note(system: str, threshold: float, rule: object) -> str:
-    """That a threshold which a rule chose on all rows is no slice's own."""
+    """Return a note that a threshold chosen on all rows is not tuned for each slice."""
     at = "+∞" if math.isinf(threshold) else f"{threshold:.6g}"
     return (
         f"{system}: slices are measured at the threshold {at}, which {rule} chose on all rows; no "
@@ -562,7 +582,7 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
 
 
 def _estimate_slices(parts: SubsetPair, measures: Sequence[Measure]) -> list[SliceEstimate]:
-    """One system on the slices of one column."""
+    """Estimate one system on the slices of one column."""
     rows: list[SliceEstimate] = []
     cut = parts.cut
     for k, name in enumerate(cut.names):
@@ -586,7 +606,10 @@ def _negate(row: SliceEstimate) -> Difference:
 
 
 def _adjust(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
-    """Holm over all slices of each measure of a system; a column's two slices ask one question."""
+    """Adjust p-values by Holm over all slices, for each measure of a system.
+
+    The two slices of a column with two values are one hypothesis.
+    """
     questions: dict[tuple[str, str], dict[tuple[str, str], list[int]]] = {}
     slices_of: dict[str, set[str]] = {}
     for row in rows:
@@ -605,8 +628,10 @@ def _adjust(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
 
 
 def _adjust_difference(apart: Difference, p: float) -> Difference:
-    """A difference with its adjusted p-value; where that does not exclude 0, the interval beside it
-    reaches as far as 0 too."""
+    """Return a difference with its adjusted p-value.
+
+    If that is not significant, the interval is extended to include 0.
+    """
     p = float(p)
     apart = replace(apart, p_adjusted=p)
     if (
@@ -625,7 +650,7 @@ def _adjust_difference(apart: Difference, p: float) -> Difference:
 def _compare_complement(
     measure: Measure, part: PointEstimate, rest: SliceComplement | None, own: Estimate
 ) -> Difference:
-    """The slice minus the rest, with an interval and a test for two independent samples."""
+    """Return the slice minus its complement, with interval and test for two independent samples."""
     other = None if rest is None else rest.point_estimate(measure)
     value = part.value - other.value if other is not None else float("nan")
     made, test = intervals.no_interval("none", "undefined_value"), TestResult(float("nan"), "none")

@@ -1,4 +1,4 @@
-"""The columns of an evaluation by their roles: of all rows in memory, or of a stream of them."""
+"""Columns of an evaluation by role: of all rows in memory, or of a stream."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_ROWS = ("weight", "count", "cluster", "time", "slices")
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Columns by their roles, of rows in memory or of a stream."""
+    """Columns by role, of rows in memory or of a stream."""
 
     options: Options
     gathered: InputColumns | None = None
@@ -39,13 +39,15 @@ class Source:
 
     @property
     def rows(self) -> InputColumns:
-        """The columns of rows in memory."""
+        """Columns of rows in memory."""
         assert self.gathered is not None
         return self.gathered
 
     def labels(self, role: str) -> tuple[str, ...]:
-        """The distinct labels of a role, of whatever system, in the order in which they are found;
-        of a stream in a look at its columns."""
+        """Return the distinct labels of a role over all systems, in the order of occurrence.
+
+        Those of a stream take a pass over its columns.
+        """
         found: dict[str, None] = {}
         for what, column in self._columns(role):
             found |= dict.fromkeys(encode_labels(column, what).names)
@@ -66,8 +68,11 @@ class Source:
     def evaluate(
         self, problem: Problem, read: Mapping[str, Any] | None = None, number: int | None = None
     ) -> Evaluation:
-        """The evaluation of these columns; of rows in memory as they are ``read``, if they are, and
-        how many that makes."""
+        """Evaluate a problem on these columns.
+
+        Of rows in memory, ``read`` replaces the columns by parsed ones, and ``number`` is their
+        length.
+        """
         if self.stream is not None:
             memory = process_memory(self.options.memory, self.stream.stream)
             return evaluate_stream(problem, self.stream, self.options, memory)
@@ -85,21 +90,27 @@ def open_source(
     wide: Collection[str] = ("probability",),
     in_memory: Callable[[], Mapping[str, Any]] = dict,
 ) -> Source:
-    """The columns of an evaluation, wherever they are.
+    """Open the columns of an evaluation, in memory or as a stream.
 
     Parameters
     ----------
-    arguments
-        Those of a verb by name: columns by their roles, the options, what else rows have (weights,
-        counts, clusters, times, slices), and ``data``, a table of which all may be given by name.
-    *roles
-        Which of them are the ``truth``, where there is one, and what systems say: a column, or a
-        dict from systems to such.
-    wide
+    arguments : mapping
+        Arguments of a task by name: columns by role, options, other columns of the rows (weights,
+        counts, clusters, times, slices), and ``data``, a table in which all of these may be given
+        by name.
+    *roles : str
+        Names of the arguments that are the ``truth``, if there is one, and predictions: a column,
+        or a dict of columns by system.
+    wide : collection of str, default=('probability',)
         Roles that may have several columns in a table of their own.
-    in_memory
-        What stands for some arguments where all rows are in memory: what models say, or a table
-        that is read in some way.
+    in_memory : callable, optional
+        Returns replacements of some arguments if all rows are in memory: predictions of models, or
+        a table that is read in a particular way.
+
+    Returns
+    -------
+    Source
+        The columns by role.
     """
     options, data = Options.from_arguments(arguments), arguments.get("data")
     columns = {role: arguments[role] for role in roles}

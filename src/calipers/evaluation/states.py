@@ -1,4 +1,7 @@
-"""What one pass over a stream finds, as files keep it: sums of days or shards, added up later."""
+"""States of evaluations: the results of one pass over a stream, stored and merged later.
+
+States of days or shards can be added.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,11 @@ _ALIKE = {
 
 @dataclass(frozen=True, eq=False)
 class EvaluationState:
-    """Sums over the rows of one stream, or of several.
+    """Statistics accumulated over the rows of one stream, or of several.
 
-    ``plan`` says how its systems were made and what was measured of them, in plain values;
-    ``asked`` has the number of the statistic of each system and measure, by their names. ``parts``
-    tell the streams apart that went in, and ``origins`` are their files.
+    ``plan`` describes how systems were made and what was measured, in plain values. ``asked`` maps
+    (system, measure) to the number of its statistic. ``batch_names`` identify the streams that were
+    added, and ``origins`` are their files.
     """
 
     plan: Mapping[str, Any]
@@ -53,11 +56,11 @@ class EvaluationState:
 
     @property
     def measures(self) -> list[str]:
-        """The names of what was measured."""
+        """Names of the measures."""
         return list(dict.fromkeys(measure for _, measure in self.asked))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file, whole or not at all."""
+        """Write the state to a file, atomically."""
         from calipers.report.output_files import atomic_writer
 
         tree = {
@@ -75,7 +78,7 @@ class EvaluationState:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> EvaluationState:
-        """What a file holds."""
+        """Read the state from a file."""
         where = os.fspath(path)
         what = "was written by --save-state or save_state"
         try:
@@ -114,7 +117,7 @@ class EvaluationState:
 
 
 class SummedRows(Engine):
-    """Rows that have been added up: the first pass is known, and there is no second."""
+    """Engine of accumulated rows: the first pass is known, and there is no second."""
 
     kind, is_rereadable = "stream", False
 
@@ -123,7 +126,7 @@ class SummedRows(Engine):
 
     @property
     def origin_note(self) -> str:
-        """What became of the rows, as notes say it."""
+        """How the rows were accumulated, as the end of a sentence in notes."""
         return "were added up" if self.state.is_multiple else "was added up"
 
     def reduce(
@@ -133,7 +136,7 @@ class SummedRows(Engine):
         kept: Callable[[Any], Any] = identity,
         what: str = "reading",
     ) -> Any:
-        """What the first pass found."""
+        """Return the result of the first pass."""
         if not isinstance(work, FirstPass):
             raise InputError(f"{self.name}: rows that have been added up cannot be read again")
         known, passed = self.state.asked, self.state.first_pass
@@ -150,8 +153,10 @@ class SummedRows(Engine):
 def merge_checked(
     states: Iterable[EvaluationState], kept: Callable[[FirstPassResult], FirstPassResult]
 ) -> EvaluationState:
-    """The state of the rows of all of them, checked to be of a kind; what is ``kept`` of sums keeps
-    within the memory."""
+    """Merge states, after a check that they are compatible.
+
+    ``kept`` bounds the memory of the accumulated statistics.
+    """
     first: EvaluationState | None = None
     sums: PairwiseSum[FirstPassResult] = PairwiseSum(kept)
     seen: dict[str, str] = {}
@@ -181,7 +186,7 @@ def merge_checked(
 def _check_mergeable(
     plan: Mapping[str, Any], first: EvaluationState, other: EvaluationState
 ) -> dict[str, bool]:
-    """Which classes are positive in both, after a look at whether they may be added up."""
+    """Check that two states may be added, and return which classes are positive in either."""
     for name, what in _ALIKE.items():
         one, two = plan.get(name), other.plan.get(name)
         if one != two:

@@ -1,4 +1,4 @@
-"""Comparisons with systems of another day: what an evaluation keeps, and how it is taken up."""
+"""Stored predictions, for comparisons with systems of earlier evaluations."""
 
 from __future__ import annotations
 
@@ -49,19 +49,30 @@ DIGESTS = ("points", "judgments")
 
 @validate_arguments
 def keep_predictions(evaluation: Evaluation) -> Evaluation:
-    """The evaluation with all that comparisons with later systems need: of rows what each system
-    said of each, and the truth; of topics and groups where the judged documents stand.
+    """Return the evaluation with the predictions that comparisons with later systems need.
 
-    Of confusion matrices their counts are kept, with which later ones are compared as independent
-    samples. Written with ``to_json``, it can be given as ``baseline=`` to an evaluation of another
-    system on the same data. Judgments that came as a dict are told apart by what the dict holds
-    when this is called: leave it as it was evaluated.
+    For rows these are the predictions of each system and the truth; for topics and groups the
+    ranks of the judged documents. For confusion matrices they are the counts, with which later
+    matrices are compared as independent samples. The evaluation, written with ``to_json``, can be
+    given as ``baseline=`` to an evaluation of another system on the same data. Judgments given as
+    a dict are identified by its content at the time of this call, so it must not be changed after
+    the evaluation.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Evaluation that was computed from data.
+
+    Returns
+    -------
+    Evaluation
+        The evaluation, with predictions.
 
     Raises
     ------
     InputError
-        If the evaluation was read from a file, its rows were counts of rows, or the rows of its
-        matrices weigh differently.
+        If the evaluation was read from a file, uses frequency weights, or has confusion matrices
+        whose rows have unequal weights.
 
     Examples
     --------
@@ -91,14 +102,16 @@ def keep_predictions(evaluation: Evaluation) -> Evaluation:
 
 
 def is_storable(evaluation: Evaluation) -> bool:
-    """Whether a file keeps what later comparisons need unasked: of topics and groups, whose
-    statistics are small."""
+    """Return whether a file stores predictions by default.
+
+    This is so for topics and groups, whose statistics are small.
+    """
     return evaluation.task in ("retrieval", "ranking") and evaluation.sources is not None
 
 
 @dataclass(frozen=True)
 class StoredSystem:
-    """A system of another day."""
+    """System of an earlier evaluation."""
 
     name: str
     outputs: Mapping[str, Any]
@@ -109,7 +122,7 @@ class StoredSystem:
     def from_baseline(
         cls, baseline: Baseline, systems: Sequence[str], task: str
     ) -> StoredSystem | None:
-        """The one that a baseline means; None where it is one of these systems, or nothing."""
+        """Return the stored system of a baseline, or None if it is one of ``systems``."""
         if baseline is None or (isinstance(baseline, str) and baseline in systems):
             return None
         if isinstance(baseline, Evaluation):
@@ -162,7 +175,7 @@ class StoredSystem:
         return cls(called, kept.systems[name], kept, where)
 
     def order(self, given: Ids | None, number: int) -> npt.NDArray[np.intp]:
-        """The place among what was kept of each unit that there is now."""
+        """Return the index among the stored units of each unit of this evaluation."""
         unit, mine = self.stored.unit, self.stored.ids
         if mine and given is not None and len(given):
             ids = row_names(given)
@@ -184,7 +197,7 @@ class StoredSystem:
             )
 
     def check_common(self, now: Mapping[str, Any]) -> None:
-        """That what has to be the same is."""
+        """Check that the common properties of both evaluations are equal."""
         for what in {**now, **self.stored.common}:
             value, then = now.get(what), self.stored.common.get(what)
             if what in DIGESTS:
@@ -201,7 +214,7 @@ class StoredSystem:
                 )
 
     def to_system(self, like: S, ids: Ids | None) -> S:
-        """The system, on the rows of another."""
+        """Return the system on the rows of another system."""
         if self.stored.ids and len(set(self.stored.ids)) != self.stored.number:
             raise self._damage_error("its ids are not one a row")
         if self.stored.unit == MATRICES:
@@ -238,7 +251,7 @@ class StoredSystem:
         return FileError(f"{self.location}: what was kept of {self.name} is damaged: {why}")
 
     def _column(self, values: Any, kind: Any, entry: Any) -> npt.NDArray[Any]:
-        """An entry for each row, of this shape if any."""
+        """Return a stored column with an entry for each row, checked for its type and shape."""
         try:
             column = np.asarray(values)
         except (TypeError, ValueError, OverflowError):
@@ -266,8 +279,10 @@ class StoredSystem:
             )
 
     def to_statistics(self, like: Statistics, topics: Sequence[str]) -> dict[Any, Any]:
-        """The statistics of the system over these topics, of the kinds that ``like`` has, and of
-        the same judgments."""
+        """Return the statistics of the system over these topics, checked for equal judgments.
+
+        They are of the types in ``like``.
+        """
         made = self.statistics(like, topics)
         for kind, own in like.items():
             if not _same_judgments(own, made[kind]):
@@ -279,7 +294,7 @@ class StoredSystem:
         return made
 
     def statistics(self, kinds: Iterable[type], topics: Sequence[str]) -> dict[Any, Any]:
-        """The statistics of the system over these topics, of these kinds."""
+        """Return the statistics of the system over these topics, of these types."""
         order = self.order(topics, len(topics))
         made: dict[Any, Any] = {}
         for kind in kinds:
@@ -307,20 +322,22 @@ _UNREADABLE = (
 
 
 def _decode_statistic(kind: Any, text: Any) -> Any:
-    """A statistic, of what :func:`store_rankings` made of it."""
+    """Decode a statistic that :func:`store_rankings` encoded."""
     return kind.from_bytes(zlib.decompress(base64.b64decode(text, validate=True)))
 
 
 def _same_judgments(first: Any, second: Any) -> bool:
-    """Whether as many documents of each grade are judged on each topic; of groups, whether all
-    judgments are the same."""
+    """Return whether both have the same number of judged documents of each grade on each topic.
+
+    For groups, all judgments must be equal.
+    """
     names = getattr(first, "of_judgments", ("judged_offsets", "judged_grade", "judged_count"))
     pairs = ((np.asarray(getattr(of, n), np.float64) for of in (first, second)) for n in names)
     return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
 
 def row_predictions(systems: Mapping[str, SystemOutput], ids: Ids) -> StoredPredictions | None:
-    """What systems say of rows, or of what else they have."""
+    """Return the predictions of systems on rows or other units, or None."""
     first = next(iter(systems.values()))
     if not first.own:
         return None
@@ -341,7 +358,7 @@ def store_rankings(
     systems: Mapping[str, Statistics],
     common: Mapping[str, str | None],
 ) -> StoredPredictions:
-    """Where documents stand on topics, as statistics have it."""
+    """Return the ranks of documents on topics, as encoded statistics."""
     said = {
         name: {
             kind.__name__: base64.b64encode(zlib.compress(statistic.to_bytes())).decode()
@@ -359,8 +376,11 @@ def add_stored_topics(
     topics: Sequence[str],
     common: Common,
 ) -> tuple[dict[str, Statistics], str | None]:
-    """The statistics of runs, with those of another day if the baseline is such; and the name of
-    the baseline. ``common`` tells what has to be the same."""
+    """Add the statistics of the baseline run of an earlier evaluation, if it is one.
+
+    ``common`` returns the properties that must be equal in both evaluations. The name of the
+    baseline is returned as well.
+    """
     found = StoredSystem.from_baseline(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
@@ -371,14 +391,14 @@ def add_stored_topics(
 
 
 def baseline_provenance(baseline: Baseline, name: str | None) -> dict[str, str]:
-    """What provenance tells of a baseline that is of another day."""
+    """Return the provenance of a baseline of an earlier evaluation."""
     if baseline is None or baseline == name:
         return {}
     return {"baseline": "an evaluation" if isinstance(baseline, Evaluation) else str(baseline)}
 
 
 def threshold_notes(systems: Mapping[str, Any], baseline: Baseline, name: str | None) -> list[str]:
-    """That a system of another day has another threshold than those of today, if so."""
+    """Return a note if the baseline of an earlier evaluation has another threshold."""
     if name is None or not baseline_provenance(baseline, name):
         return []
     then, now = (
@@ -392,8 +412,10 @@ def threshold_notes(systems: Mapping[str, Any], baseline: Baseline, name: str | 
 
 
 def resolve_baseline_name(evaluation: Evaluation, baseline: str | None) -> str | None:
-    """What a baseline is called in an evaluation that was made with it: the file of an earlier one
-    gives a name."""
+    """Return the name that a baseline has in an evaluation.
+
+    It is derived from the path if the baseline is the file of an earlier evaluation.
+    """
     if baseline is None or baseline in evaluation.systems:
         return baseline
     path, name = _split_file_name(baseline)
@@ -402,7 +424,7 @@ def resolve_baseline_name(evaluation: Evaluation, baseline: str | None) -> str |
 
 
 def _split_file_name(text: str) -> tuple[str, str | None]:
-    """A file and the name of a system in it, ``last.json:forest``."""
+    """Split a path and the name of a system in it, as in ``last.json:forest``."""
     start, colon, name = text.rpartition(":")
     return (start, name) if colon and start.lower().endswith(".json") else (text, None)
 
@@ -410,7 +432,7 @@ def _split_file_name(text: str) -> tuple[str, str | None]:
 def add_baseline(
     systems: Mapping[str, S], baseline: Baseline, task: str, ids: Ids | None
 ) -> tuple[dict[str, S], str | None]:
-    """The systems, with that of another day if the baseline is such; and the baseline's name."""
+    """Add the baseline system of an earlier evaluation, if it is one; also return its name."""
     found = StoredSystem.from_baseline(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)

@@ -1,4 +1,4 @@
-"""Which tables are read in batches, which of their columns, and within which memory."""
+"""Columns of streams: which tables are read in batches, which columns, within which memory."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _A_SCORE = 40
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """Keeps a sum of statistics within the memory."""
+    """Limit of the memory of an accumulated statistic."""
 
     memory: int
 
     def __call__(self, statistic: Any) -> Any:
-        """The statistic, or one that takes less."""
+        """Return the statistic, compressed if it takes too much memory."""
         if isinstance(statistic, ClassTables):
             return statistic.with_tables(MemoryLimit(self.memory // max(1, len(statistic.tables))))
         if isinstance(statistic, StatisticVector):
@@ -81,7 +81,10 @@ MOST = 10**9
 
 
 class FrequencyWeightedRows(Engine):
-    """The rows of another engine, as often as a column says, where that is among those read."""
+    """Rows of another engine, repeated as often as a column of counts states.
+
+    They are repeated only if that column is among those read.
+    """
 
     def __init__(self, rows: Engine, count: str, *, drop: bool) -> None:
         self.inner, self.count, self.drop = rows, count, drop
@@ -91,7 +94,7 @@ class FrequencyWeightedRows(Engine):
 
     @property
     def schema(self) -> pa.Schema:
-        """The Arrow types of the columns."""
+        """Arrow types of the columns."""
         return self.inner.schema
 
     def reduce(
@@ -101,7 +104,7 @@ class FrequencyWeightedRows(Engine):
         kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
-        """As the protocol has it."""
+        """Reduce all batches, as the protocol of engines defines."""
         if self.count not in columns:
             return self.inner.reduce(work, columns, kept, what)
         written = _RepeatRows(work, self.count, self.drop)
@@ -113,7 +116,7 @@ class FrequencyWeightedRows(Engine):
 
 @dataclass(frozen=True, eq=False)
 class OptionalResult(Mergeable):
-    """What is known of rows, if there are any."""
+    """Result of a batch, or None if it has no rows."""
 
     result: Any
 
@@ -125,7 +128,7 @@ class OptionalResult(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class _BoundedResult:
-    """What is kept of rows, if there are any."""
+    """Function that bounds the memory of a result, if there is one."""
 
     limit: Callable[[Any], Any]
 
@@ -135,7 +138,7 @@ class _BoundedResult:
 
 @dataclass(frozen=True, eq=False)
 class _RepeatRows:
-    """Works on rows that are written as often as they count, some at a time."""
+    """Task on rows that are repeated by their counts, in chunks."""
 
     work: Callable[[Any], Any]
     count: str
@@ -173,7 +176,7 @@ class _RepeatRows:
 
     @staticmethod
     def _repeat_batches(batch: Batch, counts: npt.NDArray[np.int64]) -> Iterator[Batch]:
-        """Batches of rows as often as they count."""
+        """Yield batches of rows that are repeated by their counts."""
         import pyarrow as pa
 
         upto = np.cumsum(counts)
@@ -208,8 +211,10 @@ _OF_COLUMNS = 10
 def is_streamed(
     engine: str | None, memory: int | str | None, data: Any, columns: Sequence[Any]
 ) -> bool:
-    """Whether the rows are to be read in batches: as the engine says, or because the columns of a
-    file would take more memory than they may."""
+    """Return whether the rows are to be read in batches.
+
+    They are if the engine says so, or if the columns of a file would exceed the memory limit.
+    """
     if engine is not None and engine not in ENGINES:
         raise InputError(f"engine is {engine!r}; {did_you_mean(engine, ENGINES)}")
     if engine == "memory":
@@ -238,7 +243,7 @@ def is_streamed(
 
 
 def _is_files(data: Any) -> bool:
-    """Whether it is what has never been in memory: several files, a dataset, a reader."""
+    """Return whether data have never been in memory: several files, a dataset or a reader."""
     if isinstance(data, list | tuple):
         return bool(data) and all(isinstance(path, str | os.PathLike) for path in data)
     kind = type(data)
@@ -255,12 +260,12 @@ def _is_several(path: str) -> bool:
 
 
 def _is_distributed(data: Any) -> bool:
-    """Whether it is a data frame whose rows lie in other processes."""
+    """Return whether data are a data frame of Spark or Dask."""
     return is_spark(data) or is_dask(data)
 
 
 def get_engine(data: Any, engine: str | None) -> Engine:
-    """The engine that has the rows."""
+    """Return the engine that reads the rows."""
     if isinstance(data, Engine):
         return data
     if data is None:
@@ -277,7 +282,7 @@ def get_engine(data: Any, engine: str | None) -> Engine:
 
 
 def process_memory(memory: int | str | None, rows: Engine) -> int:
-    """How many bytes each process may take."""
+    """Return the number of bytes that each process may use."""
     inner = rows.inner if isinstance(rows, FrequencyWeightedRows) else rows
     return (
         _ELSEWHERE if memory is None and isinstance(inner, RemoteEngine) else memory_budget(memory)
@@ -285,7 +290,7 @@ def process_memory(memory: int | str | None, rows: Engine) -> int:
 
 
 def takes_all_rows(name: str, rows: Engine, why: str = "") -> InputError:
-    """That an argument is not taken of rows in batches."""
+    """Return the error that an argument does not apply to rows in batches."""
     return InputError(
         f"{name}= takes all rows in memory, which engine={rows.kind!r} does not "
         f"have{why and f': {why}'}; leave it out, or take engine='memory'"
@@ -293,12 +298,12 @@ def takes_all_rows(name: str, rows: Engine, why: str = "") -> InputError:
 
 
 def flatten_names(given: Any) -> list[str]:
-    """All names in dicts and lists of them."""
+    """Return all names in nested dicts and lists."""
     return [name for name in _leaves(given) if isinstance(name, str)]
 
 
 def _leaves(given: Any) -> Iterator[Any]:
-    """All that is neither a dict nor a list."""
+    """Yield all values in nested dicts and lists."""
     if isinstance(given, Mapping | list | tuple):
         for value in given.values() if isinstance(given, Mapping) else given:
             yield from _leaves(value)
@@ -308,8 +313,10 @@ def _leaves(given: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class StreamColumns:
-    """The columns of a stream by what they are: one of its truth, weights and clusters; of each
-    system one of each kind of what it says."""
+    """Columns of a stream by role.
+
+    Truth, weights and clusters have one column each, predictions one for each kind and system.
+    """
 
     stream: Engine
     #: One column, or one for each class, label or output; none where nothing is known to be true.
@@ -337,9 +344,11 @@ class StreamColumns:
         others: Mapping[str, Any],
         options: Options,
     ) -> StreamColumns:
-        """As a verb is given them, all by their names: the truth, where there is one, and what
-        systems say, by their roles; ``others`` are what it is told beside, of which whatever takes
-        all rows is refused."""
+        """Find the columns, which are given by name.
+
+        ``roles`` are the truth, if there is one, and the predictions. ``others`` are the other
+        arguments of the task; those that need all rows in memory raise an error.
+        """
         from calipers.evaluation.availability import ROW_REASONS
 
         stream, missing = get_engine(data, options.engine), options.missing
@@ -379,17 +388,17 @@ class StreamColumns:
 
     @property
     def names(self) -> list[str]:
-        """All that are read, each once."""
+        """Names of all columns that are read, without duplicates."""
         return list(dict.fromkeys([*self.required_columns, *self.slice_columns]))
 
     @property
     def slice_columns(self) -> list[str]:
-        """Those that the rows are cut by."""
+        """Names of the columns that define slices."""
         return list(dict.fromkeys(column for of in self.slices.values() for column in of.values()))
 
     @property
     def required_columns(self) -> list[str]:
-        """Those that have a value in every row."""
+        """Names of the columns that need a value in every row."""
         said = [column for of in self.output_columns.values() for column in of.values()]
         also = self.extra_columns if self.missing == "drop" else ()
         others = (
@@ -404,12 +413,12 @@ class StreamColumns:
 
     @property
     def systems(self) -> list[str]:
-        """The names of the systems."""
+        """Names of the systems."""
         return list(dict.fromkeys(name for of in self.output_columns.values() for name in of))
 
 
 def _find_column(given: Any, what: str, stream: Engine) -> str | None:
-    """One column by its name, if it is given."""
+    """Return the name of a column if it is given; raise an error if it does not exist."""
     if given is None:
         return None
     if not isinstance(given, str):
@@ -420,7 +429,7 @@ def _find_column(given: Any, what: str, stream: Engine) -> str | None:
 
 
 def _resolve_names(given: Any, what: str, stream: Engine) -> Any:
-    """What names of columns stand for."""
+    """Return the columns that names stand for, after expansion of patterns."""
     for name in _leaves(given):
         if not (isinstance(name, str) and name.endswith("*")):
             _find_column(name, what, stream)
@@ -428,7 +437,7 @@ def _resolve_names(given: Any, what: str, stream: Engine) -> Any:
 
 
 def _columns_by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping[str, str]]:
-    """The column of each system, or its column for each class."""
+    """Return the column of each system, or its columns by class."""
     several = isinstance(given, Mapping | list | tuple)
     columns = _resolve_names(given if several else {UNNAMED: given}, kind, stream)
     if not columns:
@@ -442,8 +451,11 @@ def _columns_by_system(given: Any, kind: str, stream: Engine) -> dict[str, str |
 def wrap_unnamed(
     given: Mapping[str, str | Mapping[str, str]],
 ) -> Mapping[str, str | Mapping[str, str]]:
-    """Columns of systems by name; where each name has one, of what takes several, they are those of
-    one system, for its classes, labels, outputs or levels."""
+    """Return columns by system, or as columns of one unnamed system.
+
+    Where systems take several columns and each name has only one, the names are those of the
+    classes, labels, outputs or levels of one system.
+    """
     one = {name: column for name, column in given.items() if isinstance(column, str)}
     return {UNNAMED: one} if len(one) == len(given) and list(given) != [UNNAMED] else given
 
@@ -454,7 +466,7 @@ MOST_CLASSES = 10_000
 
 @dataclass(frozen=True)
 class _ClassLimit:
-    """Keeps the number of classes within bounds."""
+    """Limit of the number of classes."""
 
     label: str
 
@@ -466,17 +478,17 @@ class _ClassLimit:
 
 @dataclass(frozen=True)
 class DistinctLabels:
-    """The distinct values of a column of a batch."""
+    """Task that finds the distinct values of a column."""
 
     column: str
 
     def __call__(self, batch: Batch) -> DistinctValues:
-        """Of a batch."""
+        """Return the distinct values of a batch."""
         return DistinctValues.from_array(batch.columns[self.column])
 
 
 def distinct_labels(rows: Engine, column: str, what: str) -> Any:
-    """The distinct labels of a column, in a look at it alone."""
+    """Return the distinct labels of a column, in a pass over it alone."""
     if not rows.is_rereadable:
         raise InputError(
             f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
@@ -489,5 +501,5 @@ def distinct_labels(rows: Engine, column: str, what: str) -> Any:
 
 
 def file_origins(stream: Engine) -> list[InputOrigin]:
-    """Where the rows came from, as provenance has it."""
+    """Return the origins of the rows, for the provenance."""
     return [file_origin(name) for name in stream.files or (stream.name,)]

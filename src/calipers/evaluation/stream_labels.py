@@ -1,4 +1,4 @@
-"""Which labels there are in the columns of a stream, where a cell holds those of a row."""
+"""Labels in the columns of a stream whose cells hold the label set of a row."""
 
 from __future__ import annotations
 
@@ -37,8 +37,11 @@ _NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal")
 
 
 def assign_roles(columns: StreamColumns, separator: str | None) -> StreamColumns:
-    """The columns of a stream, where those of one system are told from systems by their types, and
-    an empty field of text is a row without labels."""
+    """Return the columns of a stream, with numeric columns by name assigned to one system.
+
+    Types tell the columns of one system from those of several systems. An empty field of a text
+    column is a row without labels.
+    """
     kinds = {field.name: str(field.type) for field in columns.stream.schema}
     said = {}
     for kind, given in columns.output_columns.items():
@@ -65,7 +68,7 @@ def _type(columns: StreamColumns, name: str) -> Any:
 
 
 def _columns_by_name(columns: StreamColumns) -> dict[str, str | Mapping[str, str]]:
-    """The columns of truth and systems, by what messages call them."""
+    """Return the columns of truth and systems, by their names in messages."""
     said = {
         column_name(kind, name): column
         for kind, of in columns.output_columns.items()
@@ -75,7 +78,7 @@ def _columns_by_name(columns: StreamColumns) -> dict[str, str | Mapping[str, str
 
 
 def _list_columns(columns: StreamColumns) -> dict[str, str]:
-    """Those whose cells hold the labels of a row."""
+    """Return the columns whose cells hold the label set of a row."""
     return {
         what: column
         for what, column in _columns_by_name(columns).items()
@@ -86,9 +89,11 @@ def _list_columns(columns: StreamColumns) -> dict[str, str]:
 def labels_of_stream(
     columns: StreamColumns, separator: str | None, *, named: bool
 ) -> dict[str, LabelRows]:
-    """What is known of the labels without any row, by what messages call the columns. Those in the
-    cells of a column are found in a look at all rows, unless they are ``named``, or a column may
-    hold 0 and 1 for each."""
+    """Return what is known of the labels without reading rows, by the names of columns in messages.
+
+    Labels in the cells of a column are found in a pass over all rows, unless they are ``named``;
+    that pass is also made if a column may hold a 0 or 1 for each label.
+    """
     listed = _list_columns(columns)
     found: dict[str, LabelRows] = {
         what: LabelMatrix(dict.fromkeys(column, ()), tuple(map(label_name, column)), len(column))
@@ -113,8 +118,10 @@ def labels_of_stream(
 
 @dataclass(frozen=True, eq=False)
 class _LabelSummary(Mergeable):
-    """What a look at some rows finds of each column: the labels that occur, and the length of its
-    rows, where all are lists of that length; else -1, and 0 of no row."""
+    """Labels that occur in each column, and the length of its rows if all are lists of one length.
+
+    The length is −1 if lengths differ or cells are not lists, and 0 without rows.
+    """
 
     labels: Mapping[str, DistinctValues]
     lengths: Mapping[str, int]
@@ -126,7 +133,7 @@ class _LabelSummary(Mergeable):
         return _LabelSummary(labels, lengths)
 
     def rows(self, what: str) -> LabelRows:
-        """The labels of a column."""
+        """Return the labels of a column."""
         return empty_label_rows(self.labels[what].values.to_pylist(), self.lengths[what], what)
 
 
@@ -139,7 +146,7 @@ def _check_n_labels(found: _LabelSummary) -> _LabelSummary:
 
 @dataclass(frozen=True, eq=False)
 class _LabelPass:
-    """Looks for labels in a batch."""
+    """Task that finds the labels in a batch."""
 
     read_batch: ReadBatch
     columns: dict[str, str]
@@ -163,5 +170,5 @@ class _LabelPass:
 
 
 def indicator_columns(found: Mapping[str, LabelRows]) -> tuple[str, ...]:
-    """The columns whose cells hold 0 and 1 for each label."""
+    """Return the columns whose cells hold a 0 or 1 for each label."""
     return tuple(what for what, of in found.items() if isinstance(of, LabelMatrix) and of.rows)

@@ -1,4 +1,4 @@
-"""The rows of a batch: their columns by what they are, and the systems on them."""
+"""Rows of a batch: their columns by role, and the systems on them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ReadBatch:
-    """Reads the rows of batches, here or in another process."""
+    """Reader of the rows of batches, in this process or another."""
 
     columns: StreamColumns
     #: The names of all clusters.
     clusters: Any
 
     def __call__(self, batch: streams.Batch) -> Batch:
-        """The rows of a batch, by what they are."""
+        """Return the rows of a batch by role."""
         c = self.columns
         columns, kept = self.complete(batch)
         rows, truth = len(next(iter(columns.values()))), _select_column(columns, c.truth)
@@ -57,8 +57,10 @@ class ReadBatch:
         )
 
     def complete(self, batch: streams.Batch) -> tuple[dict[str, Any], Any]:
-        """The columns of a batch, without the rows of which values are missing where these are left
-        out; and which rows are kept, None where all are."""
+        """Return the columns of a batch, without incomplete rows if these are dropped.
+
+        The mask of the remaining rows is returned as well; it is None if all remain.
+        """
         texts = {name: _fill_nulls(batch.columns[name]) for name in self.columns.texts}
         columns = {**batch.columns, **texts}
         kept = self._present_mask(columns) if self.columns.missing == "drop" else None
@@ -67,7 +69,7 @@ class ReadBatch:
         return columns, kept
 
     def _present_mask(self, columns: dict[str, Any]) -> Any:
-        """Which rows have no missing values; None where all are such."""
+        """Return the mask of rows without missing values, or None if all are complete."""
         import pyarrow as pa
 
         lost = np.zeros(len(next(iter(columns.values()))), bool)
@@ -77,7 +79,7 @@ class ReadBatch:
         return pa.array(~lost) if lost.any() else None
 
     def _clusters(self, column: Any, kept: Any, weights: FloatArray | None) -> ClusterIndex:
-        """The clusters of the rows that weigh anything."""
+        """Return the clusters of the rows with positive weight."""
         import pyarrow.compute as pc
 
         if column.null_count:
@@ -90,7 +92,7 @@ class ReadBatch:
 
 @dataclass(frozen=True, eq=False)
 class BuildSystems:
-    """Makes systems of batches, here or in another process."""
+    """Builder of the systems of batches, in this process or another."""
 
     read_batch: ReadBatch
     problem: Problem
@@ -98,11 +100,11 @@ class BuildSystems:
     measures: tuple[Measure, ...]
 
     def __call__(self, batch: streams.Batch) -> BatchSystems:
-        """Of a batch."""
+        """Return the systems on a batch."""
         return self.both(batch)[1]
 
     def both(self, batch: streams.Batch) -> tuple[Batch, BatchSystems]:
-        """The rows of a batch, and the systems on them."""
+        """Return the rows of a batch, and the systems on them."""
         try:
             rows = self.read_batch(batch)
             made = self.problem.systems(rows, self.settings)
@@ -114,28 +116,30 @@ class BuildSystems:
 
 
 def _row_numbers(batch: streams.Batch, kept: Any) -> IntArray:
-    """The numbers in the whole of the rows that are kept."""
+    """Return the numbers of the remaining rows in the whole stream."""
     every = batch.first + np.arange(batch.rows) if batch.numbers is None else batch.numbers
     return every if kept is None else every[np.asarray(kept)]
 
 
 def _fill_nulls(column: Any) -> Any:
-    """A column of text in which a field without a value is empty text."""
+    """Return a text column with missing values replaced by empty text."""
     import pyarrow.compute as pc
 
     return pc.fill_null(pc.cast(column, "string"), "")
 
 
 def _select_column(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
-    """One column, or one for each class."""
+    """Return one column, or one for each class."""
     if isinstance(named, str):
         return columns[named]
     return {name: columns[column] for name, column in named.items()}
 
 
 def batch_weights(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:
-    """The weights of a batch, checked, and the rows that weigh anything where not all do; all of
-    them may weigh nothing."""
+    """Return the weights of a batch, checked, and the rows of positive weight if not all are.
+
+    All weights of a batch may be 0.
+    """
     if values is not None and not np.any(given := to_numbers(values, "weight")):
         check_length(given, rows, "weight")
         return np.zeros(rows), np.zeros(0, np.intp)

@@ -1,4 +1,4 @@
-"""Slices of a stream: where it is cut, and every measure on each slice."""
+"""Slices of a stream: their definition, and every measure on each slice."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ MOST_CROSSED = 1_000
 
 @dataclass(frozen=True, eq=False)
 class CategoricalSlices:
-    """Slices by the values of a column; rows without one of them come last."""
+    """Slices by the values of a column; rows without one of these values come last."""
 
     names: tuple[str, ...]
     #: In the order of the names, as Arrow has them.
     values: Any
 
     def codes(self, column: Any) -> npt.NDArray[np.intp]:
-        """The slice of each row."""
+        """Return the slice of each row."""
         import pyarrow.compute as pc
 
         found = pc.index_in(
@@ -74,15 +74,17 @@ class CategoricalSlices:
 
 @dataclass(frozen=True, eq=False)
 class BinnedSlices:
-    """Slices of a column of numbers that is cut at edges, but for one ``usual`` number, which is a
-    slice of its own, the first; rows without a number come last."""
+    """Slices by bins of a numeric column.
+
+    A ``common_value`` number is a slice of its own, the first; rows without a number come last.
+    """
 
     names: tuple[str, ...]
     edges: tuple[float, ...]
     common_value: float | None = None
 
     def codes(self, column: Any) -> npt.NDArray[np.intp]:
-        """The slice of each row."""
+        """Return the slice of each row."""
         numbers = from_arrow(column).astype(np.float64, copy=False)  # null is NaN
         place = np.searchsorted(np.array(self.edges), numbers, side="right")
         if self.common_value is not None:
@@ -92,14 +94,14 @@ class BinnedSlices:
 
 @dataclass(frozen=True, eq=False)
 class StreamSliceDefinition:
-    """One way to cut the rows: by a column, or by several that are crossed."""
+    """Definition of slices by one column, or by several crossed columns."""
 
     name: str
     columns: Mapping[str, CategoricalSlices | BinnedSlices]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those of all slices, also of such as may hold no row."""
+        """Names of all slices, including those that may have no rows."""
         made = [""]
         for of in self.columns.values():
             own = (*of.names, NO_VALUE)
@@ -107,7 +109,7 @@ class StreamSliceDefinition:
         return tuple(made)
 
     def codes(self, columns: Mapping[str, Any]) -> npt.NDArray[np.intp]:
-        """The slice of each row of a batch."""
+        """Return the slice of each row of a batch."""
         place = np.zeros(len(next(iter(columns.values()))), np.intp)
         for name, of in self.columns.items():
             place = place * (len(of.names) + 1) + of.codes(columns[name])
@@ -125,7 +127,7 @@ def _decode_dictionary(column: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _ColumnSummary(Mergeable):
-    """Of each column its distinct values, or of one of numbers how often each occurs."""
+    """Distinct values of each column, or the frequency of each number of a numeric column."""
 
     columns: Mapping[str, Any]
 
@@ -135,7 +137,7 @@ class _ColumnSummary(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class _SummaryTask:
-    """What is looked for in a batch."""
+    """Task that summarizes the columns of a batch."""
 
     numbers: tuple[str, ...]
     other_columns: tuple[str, ...]
@@ -157,7 +159,7 @@ class _SummaryTask:
         return _ColumnSummary(found)
 
     def _counted_rows(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The rows that are evaluated."""
+        """Return the columns of the rows that are evaluated."""
         import pyarrow as pa
 
         there = np.ones(len(next(iter(columns.values()))), bool)
@@ -173,7 +175,7 @@ class _SummaryTask:
 
 @dataclass(frozen=True, eq=False)
 class _SummaryLimit:
-    """Keeps what is looked for within bounds."""
+    """Limit of the number of slices and of the memory of a summary."""
 
     memory_limit: MemoryLimit
 
@@ -189,7 +191,7 @@ class _SummaryLimit:
 
 
 def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefinition], list[str]]:
-    """The ways to cut that are asked for, and what a reader has to know of them."""
+    """Return the definitions of the requested slices, and notes on them."""
     bins = {str(name): edges for name, edges in (c.bins or {}).items()}
     rows, slices = c.stream, c.slices
     parts = {part: column for of in slices.values() for part, column in of.items()}
@@ -252,7 +254,7 @@ def _summarize_columns(
 
 
 def _numeric_type(rows: Engine, name: str) -> Any:
-    """The type of a column of numbers; None of others."""
+    """Return the type of a numeric column, or None for other columns."""
     import pyarrow as pa
 
     kind = rows.schema.field(name).type
@@ -260,7 +262,7 @@ def _numeric_type(rows: Engine, name: str) -> Any:
 
 
 def _labels(values: Any, name: str) -> CategoricalSlices:
-    """The distinct labels of a column in their order."""
+    """Return the slices by the distinct labels of a column, in their order."""
     import pyarrow as pa
 
     if not len(values):
@@ -275,7 +277,7 @@ def _labels(values: Any, name: str) -> CategoricalSlices:
 def _bin_numbers(
     name: str, table: ScoreTable, kind: Any
 ) -> tuple[CategoricalSlices | BinnedSlices, list[str]]:
-    """How a column of numbers is cut, given how often each of them occurs."""
+    """Return the bins of a numeric column, given the frequency of each number, and notes."""
     import pyarrow as pa
 
     values, counts = table.scores[::-1], table.negative[::-1]
@@ -304,8 +306,10 @@ def _bin_numbers(
 
 
 def _quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> list[float]:
-    """The quartiles of all rows, on lines between neighbours, as :func:`numpy.quantile` has them;
-    rounded as they are written."""
+    """Return the quartiles of all rows, interpolated as in :func:`numpy.quantile`.
+
+    They are rounded as they are written.
+    """
     upto = np.cumsum(counts)
     at = (upto[-1] - 1) * np.array([0.25, 0.5, 0.75])
     ends = np.floor(at), np.ceil(at)
@@ -319,7 +323,7 @@ def _quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> list[float
 
 @dataclass(frozen=True, eq=False)
 class PerSubset(Mergeable):
-    """What is known of several pieces."""
+    """Results on several subsets."""
 
     values: tuple[Any, ...]
 
@@ -329,14 +333,14 @@ class PerSubset(Mergeable):
 
 @dataclass(frozen=True, eq=False)
 class SubsetSystems:
-    """Systems on all rows of a batch, then on each slice; and, if asked, on the rest of each."""
+    """Systems on all rows of a batch, on each slice and, if requested, on each complement."""
 
     builds: BuildSystems
     cuts: Sequence[StreamSliceDefinition]
     has_complements: bool = False
 
     def __call__(self, batch: Batch) -> list[BatchSystems]:
-        """Of a batch."""
+        """Return the systems on each subset of a batch."""
         rows, whole = self.builds.both(batch)
         codes = [cut.codes(rows.slices)[rows.counted_rows] for cut in self.cuts]
         insides = [
@@ -356,31 +360,31 @@ class SubsetSystems:
 
 @dataclass(frozen=True)
 class SubsetView:
-    """One of the pieces."""
+    """Selector of one of the subsets."""
 
     which: int
 
     def __call__(self, pieces: Sequence[BatchSystems]) -> BatchSystems:
-        """Of all of them."""
+        """Return the systems on this subset."""
         return pieces[self.which]
 
 
 @dataclass(frozen=True, eq=False)
 class CombinedTask:
-    """Several works on the pieces of a batch, which are made once."""
+    """Tasks on the subsets of a batch, which are made once."""
 
     subset_systems: SubsetSystems
     works: Sequence[Callable[[Sequence[BatchSystems]], Mergeable]]
 
     def __call__(self, batch: Batch) -> PerSubset:
-        """Of a batch."""
+        """Return the result of each task on a batch."""
         made = self.subset_systems(batch)
         return PerSubset(tuple(work(made) for work in self.works))
 
 
 @dataclass(frozen=True, eq=False)
 class _MemoryLimit:
-    """Keeps all within the memory: half of it for all rows, half for all slices."""
+    """Limit of the memory: half of it for all rows, half for all slices."""
 
     memory: int
 
@@ -395,7 +399,7 @@ class _MemoryLimit:
 
 
 class _SharedPass(Engine):
-    """Rows of which a pass is made together with others."""
+    """Engine of rows whose pass is shared with other subsets."""
 
     def __init__(
         self, rows: Engine, first: Callable[[], Any], second: Callable[..., Any] | None = None
@@ -415,7 +419,7 @@ class _SharedPass(Engine):
         kept: Callable[[Any], Any] = identity,
         what: str = "reading",
     ) -> Any:
-        """From what is made together, or by the rows themselves."""
+        """Return the result of the shared pass, or read the rows."""
         if isinstance(work, FirstPass):
             return self._first()
         if self._second is None:
@@ -424,7 +428,7 @@ class _SharedPass(Engine):
 
 
 def single_use_engine(rows: Engine) -> Engine:
-    """Rows that have been read, and are not read again."""
+    """Return an engine of rows that have been read and cannot be read again."""
     gone = _SharedPass(rows, lambda: None)
     gone.is_rereadable = False
     return gone
@@ -432,7 +436,7 @@ def single_use_engine(rows: Engine) -> Engine:
 
 @dataclass(frozen=True, eq=False)
 class SlicePasses:
-    """The passes over all rows and over their slices."""
+    """Passes over all rows and over their slices."""
 
     builds: BuildSystems
     passes: TwoPassEvaluation
@@ -441,7 +445,7 @@ class SlicePasses:
 
     @cached_property
     def all_rows(self) -> TwoPassEvaluation:
-        """Over all rows."""
+        """Two-pass evaluation of all rows."""
         return replace(
             self.passes, engine=_SharedPass(self.passes.engine, lambda: self._first_results[0])
         )
@@ -463,7 +467,7 @@ class SlicePasses:
 
     @cached_property
     def nonempty_slices(self) -> list[list[int]]:
-        """Of each cut the places of the slices that hold rows."""
+        """Non-empty slices of each slicing column, by index."""
         out, first = [], 1
         for cut in self.cuts:
             own = [k for k in range(first, first + len(cut.names)) if self._first_results[k].rows]
@@ -474,14 +478,14 @@ class SlicePasses:
         return out
 
     def iterate_definitions(self) -> Iterator[tuple[StreamSliceDefinition, int, list[int]]]:
-        """Each way to cut the rows, the place of its first slice, and of those that hold rows."""
+        """Yield each definition, the index of its first slice, and the non-empty slices."""
         first = 1
         for cut, places in zip(self.cuts, self.nonempty_slices, strict=True):
             yield cut, first, places
             first += len(cut.names)
 
     def subset(self, at: int) -> TwoPassEvaluation:
-        """Over a slice."""
+        """Return the passes over a slice."""
         return self._subsets[at]
 
     @cached_property
@@ -490,7 +494,7 @@ class SlicePasses:
         return {at: self._passes(at, lambda at=at: self._first_results[at]) for at in places}  # type: ignore[misc]
 
     def complement(self, at: int) -> TwoPassEvaluation:
-        """Over the rest of a slice."""
+        """Return the passes over the complement of a slice."""
         return self._rests[at] if self.needs_second_pass else self._make_complement(at)
 
     @cached_property
@@ -534,7 +538,7 @@ class SlicePasses:
 
     @cached_property
     def needs_second_pass(self) -> bool:
-        """Whether some interval of a slice may take a second look."""
+        """Whether some interval of a slice may need a second pass."""
         p, again = self.all_rows, self.passes.engine.is_rereadable
         return again and (
             p.first_result.clustered or any(p.needs_second_pass(*asked) for asked in p.numbers)
@@ -542,7 +546,7 @@ class SlicePasses:
 
     @cached_property
     def _second(self) -> dict[int, Any]:
-        """How the rows move the numbers of slices and of rests, in one pass."""
+        """Influence of rows on the values of slices and complements, from one pass."""
         p = self.passes
         over = {of.build.which: of for of in (*self._subsets.values(), *self._rests.values())}  # type: ignore[attr-defined]
         work = CombinedTask(self._all, [of.second for of in over.values()])
@@ -555,7 +559,7 @@ class SlicePasses:
 
 @dataclass(frozen=True, eq=False)
 class ComplementSystem:
-    """What is outside of a slice: a system in the passes over it."""
+    """System on the complement of a slice, by its passes."""
 
     passes: TwoPassEvaluation
     system: str
@@ -563,15 +567,15 @@ class ComplementSystem:
 
     @property
     def rows(self) -> ComplementSystem:
-        """What gives its readings, with all they have."""
+        """Source of its point estimates, with intervals."""
         return self
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """The value of a measure there, and how it varies."""
+        """Return the point estimate of a measure."""
         made = self.passes.point_estimate(self.system, measure, self.settings)
         assert made is not None
         return made
 
     def permute(self, measure: Measure, value: float, most: int) -> PermutedDifference | None:
-        """Rows are gone."""
+        """Return None, because rows are not in memory."""
         return None

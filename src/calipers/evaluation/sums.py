@@ -1,4 +1,4 @@
-"""Systems whose rows come in batches: what is known of them is what the batches add up to."""
+"""Systems whose rows come in batches, known by their accumulated statistics."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class StreamedSystems(Sample):
-    """Systems on the rows of a stream, of Spark or of Dask.
+    """Sample of systems on the rows of a stream, of Spark or of Dask.
 
-    ``template`` are systems of the same kinds on no rows in particular.
+    ``template`` holds systems of the same types on artificial rows.
     """
 
     problem: Problem
@@ -75,19 +75,19 @@ class StreamedSystems(Sample):
 
     @property
     def engine(self) -> Engine:
-        """Who has the rows."""
+        """Engine that reads the rows."""
         return self.columns.stream
 
     @cached_property
     def passes(self) -> TwoPassEvaluation:
-        """Both passes."""
+        """Both passes over the rows."""
         if self.first_passes is not None:
             return self.first_passes
         return self._plain_passes if self.group is None else self.group.all_rows
 
     @cached_property
     def builds(self) -> BuildSystems:
-        """How systems are made of batches."""
+        """Builder of the systems of batches."""
         return BuildSystems(self._read_batch, self.problem, self.settings, tuple(self.measures))
 
     @cached_property
@@ -109,7 +109,7 @@ class StreamedSystems(Sample):
 
     @property
     def _auxiliary_measures(self) -> list[tuple[str, Measure]]:
-        """What is added up for nothing that was asked for."""
+        """Pairs (system, measure) that are accumulated although they were not requested."""
         return [
             (name, measure)
             for name, measure in self.problem.auxiliary_measures(self.template)
@@ -118,7 +118,7 @@ class StreamedSystems(Sample):
 
     @cached_property
     def group(self) -> SlicePasses | None:
-        """The passes over all rows and their slices, where there are any."""
+        """Joint passes over all rows and their slices, or None without slices."""
         if not self.columns.slices or self.first_passes is not None:
             return None
         return SlicePasses(self.builds, self._plain_passes, self._slicings[0], self.memory)
@@ -133,7 +133,7 @@ class StreamedSystems(Sample):
 
     @cached_property
     def _cluster_names(self) -> Any:
-        """All clusters, in a pass of its own: sums by cluster need to know how many there are."""
+        """Distinct clusters, from a pass of its own, as sums by cluster need their number."""
         column = self.columns.cluster
         if column is None or isinstance(self.engine, SummedRows):
             return None
@@ -145,7 +145,7 @@ class StreamedSystems(Sample):
     def point_estimate(
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> PointEstimate:
-        """A number and how it varies, from what was added up."""
+        """Return the point estimate of a measure, from the accumulated statistics."""
         under = settings or self.settings
         made = self.passes.point_estimate(system, measure, under) or self._derived(system, measure)
         if made is None and self.problem.task == "costs":  # one number, which no row has
@@ -158,7 +158,7 @@ class StreamedSystems(Sample):
         return made
 
     def _derived(self, system: str, measure: Measure) -> PointEstimate | None:
-        """Of a statistic that was added up for another measure."""
+        """Return the point estimate from a statistic accumulated for another measure, or None."""
         if (system, measure) in self.passes.statistics:
             return None
         one, own = self.template[system].delegate(measure)
@@ -173,7 +173,7 @@ class StreamedSystems(Sample):
         )
 
     def statistic(self, system: str, kind: type) -> Any:
-        """A statistic of this kind that was added up for a system."""
+        """Return a statistic that was accumulated for a system, or None."""
         one = self.template[system]
         for (name, measure), found in self.passes.all_statistics.items():
             # What is added up for one of several classes is of that class against the rest.
@@ -182,8 +182,10 @@ class StreamedSystems(Sample):
         return None
 
     def table(self, system: str, label: str | None = None) -> ScoreTable | None:
-        """The table of scores of a system, or of one class or label against the rest, where it was
-        added up for some measure."""
+        """Return the table of scores of a system, or of one class or label against all others.
+
+        The result is None unless some measure has accumulated it.
+        """
         like = self.template[system]
         one = like.delegate(replace(parse("AUC", "scores"), label=label))[0]
         for (name, measure), found in self.passes.all_statistics.items():
@@ -203,7 +205,7 @@ class StreamedSystems(Sample):
         return None
 
     def is_known(self, system: str, measure: Measure) -> bool:
-        """Whether a number follows from what was added up."""
+        """Return whether a value follows from the accumulated statistics."""
         one, own = self.template[system].delegate(measure)
         derived = one is self.template[system] and own.definition.statistic is not ScoreTable
         there = derived and self.statistic(system, own.definition.statistic) is not None
@@ -212,9 +214,11 @@ class StreamedSystems(Sample):
     def with_measures(
         self, systems: Sequence[str], measures: Sequence[Measure]
     ) -> StreamedSystems | None:
-        """Some of the systems, of which other measures are asked: as they are, where that is known,
-        and else in passes of their own that are made when something takes their numbers; None where
-        the rows cannot be looked at again."""
+        """Return a sample of some of the systems with other measures.
+
+        If their values are not known, the sample has passes of its own, which are made when a
+        value is first needed. The result is None if the rows cannot be read again.
+        """
         # Of clusters a number that follows from others has no error.
         if self.columns.cluster is None or not self.is_rereadable:
             if all(self.is_known(name, measure) for name in systems for measure in measures):
@@ -240,17 +244,16 @@ class StreamedSystems(Sample):
         return cached(self, ("also", *systems, *measures), made)
 
     def with_settings(self, settings: Settings) -> StreamedSystems:
-        """The same with other intervals."""
+        """Return the sample with other settings of inference."""
         template = {name: system.with_settings(settings) for name, system in self.template.items()}
         return replace(self, settings=settings, template=template, first_passes=self.passes)
 
     def constant(self, system: str, measure: Measure) -> float:
-        """What the best constant answer gets."""
+        """Return the value of the best constant prediction."""
         return self.problem.constant(self, system, measure)
 
     def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
-        """The threshold of a place among the scores; and where scores are taken together, between
-        which values the number lies."""
+        """Return the threshold of an operating point, and bounds of a value of merged scores."""
         statistic = self.passes.statistics.get((system, measure))
         tables: Sequence[ScoreTable] = ()
         if isinstance(statistic, ScoreTable):
@@ -288,7 +291,7 @@ class StreamedSystems(Sample):
         return found
 
     def estimates(self) -> Iterator[Estimate]:
-        """All measures of all systems."""
+        """Yield the estimates of all measures of all systems."""
         asked = [(name, measure) for name in self.systems for measure in self.measures]
         for name, measure in track(asked, "measuring"):
             yield self.estimate(name, measure)
@@ -296,7 +299,7 @@ class StreamedSystems(Sample):
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
-        """The first system of each pair minus the second on every measure that has a direction."""
+        """Yield the difference of each pair of systems on every measure that has a direction."""
         self.check_drawn(settings)
         self.passes.compare(pairs)
         for pair in pairs:
@@ -306,7 +309,7 @@ class StreamedSystems(Sample):
                     yield pair, measure, found
 
     def check_drawn(self, settings: Settings) -> None:
-        """That no interval is asked for that draws rows, which are gone."""
+        """Check that no interval is requested that resamples rows, which are not in memory."""
         if settings.prefers_bootstrap or any(name in DRAWN for name in settings.methods):
             raise InputError(
                 f"interval={settings.requested!r} resamples rows, which requires engine='memory'; "
@@ -317,27 +320,27 @@ class StreamedSystems(Sample):
 
     @property
     def n_rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return int(self.passes.first_result.rows)
 
     @property
     def has_weights(self) -> bool:
-        """Whether there are weights."""
+        """Whether rows have weights."""
         return self.columns.weight is not None
 
     @property
     def clusters(self) -> int | None:
-        """How many clusters rows come in."""
+        """Number of clusters of rows, or None without clusters or if it is unknown."""
         known = self.columns.cluster is not None and self.is_rereadable
         return len(self._read_batch.clusters) if known else None
 
     @property
     def is_rereadable(self) -> bool:
-        """Whether the rows can be looked at again."""
+        """Whether the rows can be read again."""
         return self.engine.is_rereadable
 
     def conventions(self) -> dict[str, Any]:
-        """What provenance says of the rows."""
+        """Return the properties of the rows for the provenance."""
         clusters = self.clusters
         return {
             "weighted": self.has_weights,
@@ -347,7 +350,7 @@ class StreamedSystems(Sample):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How the rows were read, and what was left out of them."""
+        """Notes on how the rows were read, and on dropped rows and merged scores."""
         stream, lost = self.engine, self.passes.first_result.lost
         of = self.passes.first_result.rows + lost
         left = f"{lost:,} of {of:,} rows are left out because values are missing."
@@ -361,18 +364,18 @@ class StreamedSystems(Sample):
         return (*((left,) if lost else ()), read, *((merged,) if self._bounds else ()))
 
     def row_notes(self) -> Sequence[str]:
-        """How rows are cut."""
+        """Return notes on the definition of slices."""
         return () if self.group is None else self._slicings[1]
 
     @property
     def origins(self) -> Sequence[InputOrigin]:
-        """Where the rows came from, for the provenance."""
+        """Origins of the rows, for the provenance."""
         stream = self.engine
         return stream.state.origins if isinstance(stream, SummedRows) else file_origins(stream)
 
     @cached_property
     def state(self) -> EvaluationState:
-        """What a file keeps of the first pass."""
+        """State of the first pass, to be stored in a file."""
         c, stream, passes = self.columns, self.engine, self.passes
         if isinstance(stream, SummedRows):
             return stream.state
@@ -388,7 +391,7 @@ class StreamedSystems(Sample):
 
     @cached_property
     def cuts(self) -> Sequence[SliceDefinition]:  # type: ignore[override]
-        """How the rows are cut into slices, of those that hold rows."""
+        """Definitions of the non-empty slices."""
         if self.group is None:
             return ()
         return [
@@ -399,8 +402,10 @@ class StreamedSystems(Sample):
         ]
 
     def slices(self, comparison: Comparison | None) -> Slices | None:
-        """Every measure of every system on every slice, each against the rest, and the pairs of the
-        comparison within each."""
+        """Estimate every measure on every slice, and compare the pairs of systems within each.
+
+        Each slice is compared with its complement.
+        """
         if self.group is None:
             return None
         places = [places for _, _, places in self.group.iterate_definitions()]
@@ -417,7 +422,7 @@ class StreamedSystems(Sample):
         return replace(slices, differences=compare_within_slices(self, comparison))
 
     def iterate_slices(self) -> Iterator[tuple[SliceDefinition, str, StreamedSystems]]:
-        """Each slice."""
+        """Yield the sample on each slice."""
         if self.group is None:
             return
         for cut, (_, _, places) in zip(self.cuts, self.group.iterate_definitions(), strict=True):
@@ -425,7 +430,7 @@ class StreamedSystems(Sample):
                 yield cut, name, self.on_slice(at)
 
     def on_slice(self, at: int) -> StreamedSystems:
-        """On a slice, by its place, of which nothing takes another look."""
+        """Return the sample on a slice, for which no further pass is made."""
         assert self.group is not None
         columns = replace(self.columns, stream=single_use_engine(self.engine))
         return replace(self, columns=columns, first_passes=self.group.subset(at))
@@ -433,19 +438,19 @@ class StreamedSystems(Sample):
 
 @dataclass(frozen=True, eq=False)
 class _SubsetSystem:
-    """A system on a slice."""
+    """System on a slice."""
 
     sample: StreamedSystems
     system: str
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """The value of a measure there, and how it varies."""
+        """Return the point estimate of a measure."""
         return self.sample.point_estimate(self.system, measure)
 
 
 @dataclass(frozen=True, eq=False)
 class _SubsetPair:
-    """The slices that one column cuts the rows of one system into, and of each the rest."""
+    """Slices of the rows of one system by one column, with their complements."""
 
     sample: StreamedSystems
     system: str
@@ -453,17 +458,17 @@ class _SubsetPair:
     slice_indices: Sequence[int]
 
     def subset(self, part: int) -> _SubsetSystem:
-        """What gives the readings of a slice."""
+        """Return the source of the point estimates on a slice."""
         return _SubsetSystem(self.sample.on_slice(self.slice_indices[part]), self.system)
 
     def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
-        """The result on a slice."""
+        """Return the estimate on a slice."""
         return self.sample.on_slice(self.slice_indices[part]).estimate(
             self.system, measure, reading
         )
 
     def complement(self, part: int) -> ComplementSystem | None:
-        """What is outside of it; None where nothing is."""
+        """Return the complement of a slice, or None if it is empty."""
         if len(self.slice_indices) < 2:
             return None
         # What is drawn of it has nothing to do with what is drawn of the slice.
@@ -475,4 +480,4 @@ class _SubsetPair:
         )
 
     def forget(self, part: int) -> None:
-        """Tables of slices stay, for the rests of others."""
+        """Do nothing, because the tables of slices are needed for the complements of others."""

@@ -1,8 +1,9 @@
-"""A task as data: which columns, arguments and options it takes, and what they are called.
+"""Declaration of a task as data: its columns, arguments and options.
 
-Commands, the checks of ``calipers.toml``, ``plan``, ``compare``, completion and pages read it, so
-it holds texts and numbers only, and imports nothing. ``tools/signatures.py`` writes the signatures
-of the verbs and the parameters of their docstrings of it.
+Commands, the checks of ``calipers.toml``, ``plan``, ``compare``, completion and pages of the
+documentation are built from it. It therefore holds only texts and numbers, and imports nothing.
+``tools/signatures.py`` writes the signatures of tasks and the parameters of their docstrings from
+it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ WIDE = ("labels", "outputs", "levels", "pattern")
 
 
 def split_commas(text: str) -> list[str]:
-    """The texts between commas."""
+    """Split text at commas."""
     return text.split(",")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column that a task takes, by its role, which is its argument of the verb."""
+    """Column of a task, by its role, which is the name of the argument."""
 
     role: str
     #: What a command says of it; "" where no command has it.
@@ -55,18 +56,18 @@ class Column:
 
     @property
     def name(self) -> str:
-        """Its argument of the verb."""
+        """Name of the argument of the function."""
         return self.role
 
     @property
     def option(self) -> str:
-        """The option that names it."""
+        """Name of the command-line option."""
         return f"--{self.flag or self.role.replace('_', '-')}"
 
 
 @dataclass(frozen=True)
 class Argument:
-    """Anything else that a verb is told, as a command takes it."""
+    """Argument of a task that is not a column."""
 
     name: str
     #: What a command says of it; "" where no command has it.
@@ -100,13 +101,13 @@ class Argument:
 
     @property
     def option(self) -> str:
-        """The option that says it."""
+        """Name of the command-line option."""
         return f"--{self.flag.split('--')[-1] or self.name.replace('_', '-')}"
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What one verb evaluates."""
+    """Declaration of a task."""
 
     name: str
     #: Where the verb is: module and name.
@@ -147,16 +148,16 @@ class Task:
 
     @property
     def per_system(self) -> tuple[Column, ...]:
-        """What systems say."""
+        """Columns of predictions, one for each system."""
         return tuple(column for column in self.columns if column.per_system)
 
     def column(self, role: str) -> Column | None:
-        """The column of a role, if there is one."""
+        """Return the column of a role, or None."""
         return next((column for column in self.columns if column.role == role), None)
 
     @property
     def takes(self) -> frozenset[str]:
-        """All that its verb may be told, but for what only Python takes."""
+        """Names of all arguments of the function, except those that only Python takes."""
         columns = {column.role for column in self.columns}
         told = {argument.name for argument in self.arguments} | set(self.options) - {"states"}
         engine = {"engine"} if len(self.engines) > 1 else set[str]()
@@ -165,7 +166,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A public function that is no verb of a task, by its parameters in their order."""
+    """Public function other than a task, declared by its parameters in order."""
 
     #: Where it is: module and name.
     verb: str
@@ -177,13 +178,13 @@ class Function:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the function."""
         return self.verb.rpartition(":")[2]
 
 
 @dataclass(frozen=True)
 class UnavailableOption:
-    """An option that a task does not take, or not from every engine, and why not."""
+    """Option that a task does not accept, or not with every engine, and the reason."""
 
     reason: str
     engines: Sequence[str] = field(default=())

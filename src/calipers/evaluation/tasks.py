@@ -1,7 +1,7 @@
-"""The tasks, as they are declared, and the columns and options that they share.
+"""Declarations of all tasks, and of the columns and options that they share.
 
-Each text stands here once: ``--help`` shows it, and so do the docstrings of the verbs, which
-``tools/signatures.py`` writes, and the pages of the site.
+Each text is stated once here. It is shown by ``--help``, by the docstrings of the tasks, which
+``tools/signatures.py`` writes, and by the pages of the site.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ SHARED_ROLES = tuple(SHARED_COLUMNS)
 
 
 def parse_bins(texts: tuple[str, ...]) -> dict[str, list[float]] | None:
-    """Where to cut columns, of ``age=40,65``."""
+    """Parse the bin edges of columns, given as ``age=40,65``."""
     made = {}
     for text in texts:
         name, _, numbers = text.rpartition("=")
@@ -274,7 +274,7 @@ ENGINE_OF_TOPICS = replace(
 
 
 def engine_argument(task: Task) -> Argument | None:
-    """How the engine of a task is chosen, if there is a choice."""
+    """Return the argument that selects the engine of a task, or None if there is only one."""
     if len(task.engines) == 1:
         return None
     if "stream" not in task.engines:
@@ -305,7 +305,7 @@ _PER_UNIT = "table, csv, json, parquet, or trec for the lines of trec_eval -q."
 
 
 def thresholds_by_label(text: str) -> Any:
-    """A number, or one for each label."""
+    """Parse a threshold: a number, or one for each label."""
     try:
         if "=" not in text:
             return float(text)
@@ -318,19 +318,19 @@ def thresholds_by_label(text: str) -> Any:
 
 
 def check_not_empty(text: str) -> str:
-    """A text that is not empty."""
+    """Check that text is not empty."""
     if not text:
         raise ValueError("is empty")
     return text
 
 
 def parse_topics(texts: tuple[str, ...]) -> Any:
-    """Names of topics, or ``all``."""
+    """Parse the names of topics, or ``all``."""
     return "all" if texts == ("all",) else texts
 
 
 def sets_of_raters(given: tuple[str, ...]) -> Any:
-    """Sets of raters by name, the raters of the only one, or None for all."""
+    """Parse sets of raters by name, the raters of a single set, or None for all."""
     sets: dict[str, list[str]] = {}
     for one in given:
         name, mark, names = one.rpartition("=")

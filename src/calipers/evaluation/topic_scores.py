@@ -1,4 +1,4 @@
-"""The values of measures per topic, of each system, and what follows from them."""
+"""Values of measures per topic for each system, and the evaluation computed from them."""
 
 from __future__ import annotations
 
@@ -49,8 +49,10 @@ ORDER = "score descending, ties by document id descending"
 
 
 def known_of_topics(*evaluations: Evaluation) -> list[str]:
-    """What is known of the topics of evaluations besides, by which they do not count once each, or
-    are not independent."""
+    """Return which columns of topics (weights, counts, clusters, times) evaluations used.
+
+    With these, topics do not have equal weight, or are not independent.
+    """
     said = [of.provenance.get("conventions", {}) for of in evaluations]
     names = {"weighted": "weights", "counted": "counts", "clusters": "clusters", "times": "times"}
     return [name for what, name in names.items() if any(of.get(what) for of in said)]
@@ -58,7 +60,7 @@ def known_of_topics(*evaluations: Evaluation) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class TopicScores:
-    """The value of every measure on every topic, for each system; topics are the same for all."""
+    """Value of every measure on every topic for each system; all systems have the same topics."""
 
     topics: tuple[str, ...]
     measures: list[Measure]
@@ -99,7 +101,10 @@ class TopicScores:
         unit: str = "topics",
         common: Common = dict,
     ) -> TopicScores:
-        """Measure the systems; ``zero`` puts 0 where a value is undefined."""
+        """Compute the measures of all systems.
+
+        ``zero`` replaces undefined values by 0.
+        """
         values, reasons, weights = {}, {}, {}
         for name, statistics in systems.items():
             of = [statistics[measure.definition.statistic] for measure in measures]
@@ -122,8 +127,11 @@ class TopicScores:
         return replace(made, statistics=systems, common=common)
 
     def with_columns(self, columns: UnitColumns) -> TopicScores:
-        """Topics of which more is known: each counts for as much as that in means, and stands for
-        so many; those that count for nothing are left out of all but the values per topic."""
+        """Return the values with weights, counts, clusters and times of the topics.
+
+        A weight multiplies the contribution of a topic to a mean, a count repeats the topic.
+        Topics of weight or count 0 are dropped from everything but the values per topic.
+        """
         weight = columns.weight
         repeats = RowRepeats.of(columns.count, len(self.topics), weight)
         kept = np.arange(len(self.topics)) if repeats.places is None else repeats.places
@@ -168,7 +176,7 @@ class TopicScores:
     def topic_rows(
         self, system: str, j: int, settings: Settings, places: Any = slice(None)
     ) -> TopicRows:
-        """The values of one measure, on some topics by their places or on all."""
+        """Return the values of one measure on a subset of the topics, given by index, or on all."""
         weight, importance = self.weights[system].get(j), self.unit_weights(self.measures[j])
         all_places = all_topics = np.arange(len(self.topics))[places]
         summary, values = (
@@ -197,7 +205,7 @@ class TopicScores:
         )
 
     def estimates(self) -> tuple[Estimate, ...]:
-        """The mean (or what the measure says) over topics of each measure, with its interval."""
+        """Return the estimate of each measure over topics, such as its mean, with its interval."""
         out = []
         for system in track(self.values, "measuring"):
             each = range(len(self.measures))
@@ -212,7 +220,7 @@ class TopicScores:
         return tuple(out)
 
     def _look(self, system: str, readings: Sequence[PointEstimate]) -> None:
-        """Note whether topics that follow each other in time are alike."""
+        """Record whether consecutive topics are dependent."""
         if self.order is None:
             return
         from calipers.inference.serial import DependenceResult
@@ -225,7 +233,7 @@ class TopicScores:
         )
 
     def default(self, j: int, places: Any = slice(None)) -> float:
-        """What a system gets by which every order is equally likely, where that is known."""
+        """Return the expected value if all orders of documents are equally likely, or NaN."""
         if self.constant is None:
             return float("nan")
         measure = self.measures[j]
@@ -235,7 +243,7 @@ class TopicScores:
         )
 
     def per_unit(self) -> PerUnit:
-        """The values themselves."""
+        """Return the values per topic."""
         if self.all_topics is not None:
             return self.all_topics.per_unit()
         names = [str(measure) for measure in self.measures]
@@ -250,7 +258,7 @@ class TopicScores:
         )
 
     def to_stored_predictions(self) -> StoredPredictions | None:
-        """What comparisons with later systems need."""
+        """Return the rankings that comparisons with later systems need, or None."""
         if self.all_topics is not None:
             return self.all_topics.to_stored_predictions()
         if not self.statistics:
@@ -258,7 +266,7 @@ class TopicScores:
         return keeping.store_rankings(self.unit, self.topics, self.statistics, self.common())
 
     def curve_options(self, *, zero: bool) -> dict[str, Any]:
-        """What curves of means over these topics take."""
+        """Return the arguments that curves of means over these topics take."""
         return {
             "zero": zero,
             "settings": self.settings,
@@ -279,8 +287,10 @@ class TopicScores:
         cut_by: Sequence[SliceDefinition] = (),
         **more: Any,
     ) -> Evaluation:
-        """The evaluation of these values, with what systems cost on each topic; ``more`` are what
-        else it has."""
+        """Return the evaluation of these values, with the costs of systems on each topic.
+
+        ``more`` holds the other fields of the evaluation.
+        """
         shared: dict[str, Any] = {"definitions": glossary(self.measures), **more}
         estimates = self.estimates()
         notes = *notes_on_names(self.measures), *shared.get("notes", ()), *self._row_notes()
@@ -306,7 +316,7 @@ class TopicScores:
 
     @property
     def _conventions(self) -> dict[str, Any]:
-        """What provenance says of weights, clusters and times."""
+        """Weights, counts, clusters and times of the topics, for the provenance."""
         return {
             **({} if self.weightless is None else {"weighted": True}),
             **({"counted": True} if self.is_weighted else {}),
@@ -315,7 +325,7 @@ class TopicScores:
         }
 
     def _row_notes(self) -> list[str]:
-        """What a reader has to know of clusters and of serial dependence."""
+        """Return notes on clusters and serial dependence."""
         found = [] if self.clusters is None else self.clusters.notes(FEW_DEGREES, self.unit)
         if not self._serial:
             return found
@@ -325,7 +335,7 @@ class TopicScores:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader has to know of weights, and of what clusters leave out."""
+        """Notes on weights, and on tests that are omitted with clusters or weights."""
         out, unit = [], self.unit
         if self.weightless:
             out.append(
@@ -356,7 +366,7 @@ class TopicScores:
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
-        """Paired over topics, for the measures that have a direction."""
+        """Yield the paired difference of each pair of systems on every measure with a direction."""
         judged = [
             j for j, m in enumerate(self.measures) if m.definition.higher_is_better is not None
         ]
@@ -381,19 +391,20 @@ class TopicScores:
                 yield pair, self.measures[j], made
 
     def unit_values(self, measure: Measure) -> FloatArray | None:
-        """The value of each topic and system, shape (topics, systems); None where topics are not
-        independent."""
+        """Return the value of each topic and system, of shape (n_topics, n_systems), or None.
+
+        It is None if topics are not independent.
+        """
         table = self.value_table(measure)
         return None if self._is_dependent(table) else table
 
     def value_table(self, measure: Measure) -> FloatArray:
-        """The same, whether or not topics are independent."""
+        """Return the value of each topic and system, whether or not topics are independent."""
         j = self.measures.index(measure)
         return np.column_stack([table[:, j] for table in self.values.values()])
 
     def _is_dependent(self, table: FloatArray) -> bool:
-        """Whether topics come in clusters, or those that follow each other in time differ alike by
-        these values."""
+        """Return whether topics come in clusters, or consecutive differences are dependent."""
         if self.clusters is not None or self.order is None:
             return self.clusters is not None
         from calipers.inference import serial
@@ -406,12 +417,14 @@ class TopicScores:
         return any(serial.row_dependence(order, x - x.mean()) is not None for x in apart.T)
 
     def unit_weights(self, measure: Measure) -> FloatArray | None:
-        """What each topic counts for; None where all count once, as in sums."""
+        """Return the weight of each topic, or None if all weights are 1, as in sums."""
         return None if measure.definition.summary == "sum" else self.importance
 
     def permutation_values(self, measure: Measure, settings: Settings) -> FloatArray | None:
-        """The same as values of whose mean the summary is made, by how much each topic moves it;
-        None where topics are not independent."""
+        """Return values whose mean is the summary, from the influence of each topic on it.
+
+        They have shape (n_topics, n_systems). The result is None if topics are not independent.
+        """
         if self._is_dependent(self.value_table(measure)):
             return None
         j = self.measures.index(measure)

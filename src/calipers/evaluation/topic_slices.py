@@ -1,4 +1,4 @@
-"""Every measure of rankings on parts of the topics, and whether a part differs from the rest."""
+"""Every measure of rankings on subsets of the topics, compared with their complements."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 def define_topic_slices(
     slices: Any, bins: Bins | None, table: TopicTable | None, topics: Sequence[str]
 ) -> tuple[list[SliceDefinition], list[str]]:
-    """The ways to cut the topics, by columns of the table or by dicts from topics to values, and
-    what a reader has to know of them. A topic of which nothing is said is in the slice of those
-    without a value."""
+    """Return the definitions of slices of topics, and notes on them.
+
+    They are columns of the table of topics, or dicts of values by topic. A topic without an entry
+    has a missing value.
+    """
     columns: Callable[[str, Any], Any]
     if isinstance(slices, Mapping):
         columns = _column_reader(topics)
@@ -63,7 +65,7 @@ def define_topic_slices(
 
 
 def _column_reader(topics: Sequence[str]) -> Callable[[str, Any], Any]:
-    """What dicts from topics to values say of these topics, as a column."""
+    """Return a function that converts a dict of values by topic to a column."""
 
     def column(name: str, given: Any) -> Any:
         if not isinstance(given, Mapping):
@@ -85,8 +87,10 @@ def _column_reader(topics: Sequence[str]) -> Callable[[str, Any], Any]:
 
 
 def slice_topics(source: TopicScores, made: Sequence[SliceDefinition]) -> Slices | None:
-    """Every mean over topics on every slice of them; None where nothing is cut. (Numbers of topics
-    and documents differ with the size of a slice, and say nothing else.)"""
+    """Estimate every mean over topics on every slice, or return None without slices.
+
+    Totals of topics and documents are omitted, since they only reflect the size of a slice.
+    """
     means = [m for m in source.measures if m.definition.summary != "sum"]
     if not (made and means):
         return None
@@ -97,7 +101,7 @@ def slice_topics(source: TopicScores, made: Sequence[SliceDefinition]) -> Slices
 
 @dataclass(frozen=True, eq=False)
 class _TopicSubsets:
-    """The topics of one system, cut by a column."""
+    """Subsets of the topics of one system, by one column."""
 
     source: TopicScores
     system: str
@@ -107,18 +111,18 @@ class _TopicSubsets:
     _cache: dict[int, _TopicSubset] = field(default_factory=dict, repr=False)
 
     def subset(self, part: int) -> _TopicSubset:
-        """The topics of a part."""
+        """Return the topics of a subset."""
         if part not in self._cache:
             self._cache[part] = _TopicSubset(self, part, self.cut.rows[part], self.source.settings)
         return self._cache[part]
 
     def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
-        """The result on a part."""
+        """Return the estimate on a subset."""
         default = self.source.default(self.source.measures.index(measure), self.cut.rows[part])
         return to_estimate(reading, str(measure), self.system, default)
 
     def complement(self, part: int) -> _TopicSubset | None:
-        """The other topics, drawn independently of these; None where there are none."""
+        """Return all other topics, resampled independently, or None if there are none."""
         if len(self.cut.names) < 2:
             return None
         settings = self.source.settings
@@ -129,13 +133,13 @@ class _TopicSubsets:
         return _TopicSubset(self, part, np.flatnonzero(self.cut.codes != part), other)
 
     def forget(self, part: int) -> None:
-        """Give back what it has drawn."""
+        """Release the replicates of a subset."""
         self._cache.pop(part, None)
 
 
 @dataclass(frozen=True, eq=False)
 class _TopicSubset:
-    """Some topics of a system: those of a part, or those outside of it."""
+    """Subset of the topics of a system, or its complement."""
 
     subsets: _TopicSubsets
     subset_index: int
@@ -145,11 +149,11 @@ class _TopicSubset:
 
     @property
     def rows(self) -> _TopicSubset:
-        """What gives the readings."""
+        """Source of the point estimates."""
         return self
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """Of a measure over these topics."""
+        """Return the point estimate of a measure over these topics."""
         return self._readings[measure]
 
     @cached_property
@@ -164,8 +168,11 @@ class _TopicSubset:
         )
 
     def permute(self, measure: Measure, value: float, most: int) -> PermutationResult | None:
-        """The part, whose value this is, less these topics, were the smaller of the two made up by
-        chance; None where it has many topics, and where topics come in clusters."""
+        """Return the permutation distribution of the subset minus these topics.
+
+        The smaller of the two is drawn at random from all topics. The result is None if it has
+        more topics than ``most``, and if topics come in clusters.
+        """
         parts = self.subsets
         if parts.source.clusters is not None:
             return None
@@ -195,8 +202,10 @@ class _TopicSubset:
         return made.negated if turned else made
 
     def _lots(self, topics: int, size: int) -> decks.Lots:
-        """So many of all topics, so often that the smallest p-value can decide; once for all
-        measures."""
+        """Return random subsets of this size of all topics, shared by all measures.
+
+        There are enough for the smallest p-value to be significant.
+        """
         if not self._permutation_cache:
             often = replace(
                 self.settings, n_resamples=n_for_adjusted_p(self.subsets.n_requested, self.settings)
@@ -206,7 +215,7 @@ class _TopicSubset:
 
 
 def _mean(summary: str) -> Any:
-    """What a deck has to know of a measure that sums up topics so."""
+    """Return a stand-in of a measure with this summary of topics, for the permutation pool."""
     geometric = summary == "geometric"
     return SimpleNamespace(
         definition=SimpleNamespace(interval="exponential" if geometric else "mean"),

@@ -1,5 +1,4 @@
-"""The rows that findings and curves look at: all of them in memory; of a stream some, which the
-first pass keeps."""
+"""Rows for findings and curves: all rows in memory, or those that the first pass sampled."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ _SHARED = ("truth", "weight")
 
 @dataclass(frozen=True)
 class VisibleRows:
-    """Systems on rows that can be looked at."""
+    """Systems on rows that are in memory."""
 
     systems: Mapping[str, Any]
     #: What a row is called; None where these are some of many rows.
@@ -39,9 +38,11 @@ class VisibleRows:
 def keep_some(
     built: BatchSystems, level: int = 0, largest: Sequence[LargestResiduals] = ()
 ) -> StatisticVector:
-    """Some rows of a batch: what is true of them, what systems say, what they weigh, and their
-    clusters; at a level of :class:`SampledRows` at least. The ``largest`` residuals of each system
-    stand beside them."""
+    """Return sampled rows of a batch, with the largest residuals of each system.
+
+    A row has its truth, predictions, weight and cluster. ``level`` is the least level of
+    :class:`SampledRows`.
+    """
     systems: list[Any] = list(built.systems.values())
     one = systems[0]
     columns = [one.truth, *(of for system in systems for of in _output_columns(system).values())]
@@ -52,13 +53,13 @@ def keep_some(
 
 
 def _output_columns(system: Any) -> dict[str, Any]:
-    """The columns of what a system says, by the names of its fields."""
+    """Return the columns of a system's predictions, by the names of their fields."""
     named = ((name, getattr(system, name)) for name in system.columns if name not in _SHARED)
     return {name: of for name, of in named if of is not None}
 
 
 def visible_rows(sample: Any) -> VisibleRows | None:
-    """The rows of a sample that can be looked at; None where they are gone."""
+    """Return the rows of a sample that are in memory, or None."""
     if sample.rows is not None:
         return VisibleRows(
             sample.rows, sample.row_name, has_counts=getattr(sample, "ids", ()) is None
@@ -71,7 +72,7 @@ def visible_rows(sample: Any) -> VisibleRows | None:
 
 
 def _rebuild_systems(sample: Any, some: SampledRows, *largest: LargestResiduals) -> VisibleRows:
-    """The systems on rows that were kept."""
+    """Rebuild the systems on sampled rows."""
     columns, template = _Columns(some.columns), sample.template
     first = next(iter(template.values()))
     truth = columns.next(first.truth)
@@ -110,15 +111,17 @@ def _sample_note(some: SampledRows) -> str:
 
 
 def note_of_rows(sample: Any) -> tuple[str, ...]:
-    """Of how many rows findings and curves are, where these are some of many."""
+    """Return a note on the number of rows of findings and curves, if these are a sample."""
     parts = kept_rows(sample)
     number = "" if parts is None else _sample_note(parts[0])
     return (f"Findings and curves that take rows look at {number}.",) if number else ()
 
 
 def kept_rows(sample: Any) -> tuple[Any, ...] | None:
-    """What the first pass kept of rows in batches, if there is any: some of them, and the largest
-    residuals of each system where there are such."""
+    """Return the rows that the first pass sampled, and the largest residuals of each system.
+
+    The result is None for rows in memory, or if nothing was sampled.
+    """
     if sample.rows is not None:
         return None
     found = sample.passes.first_result.seen
@@ -128,13 +131,13 @@ def kept_rows(sample: Any) -> tuple[Any, ...] | None:
 
 
 class _Columns:
-    """Columns that stand side by side, taken one after the other."""
+    """Iterator over the columns of a table of stacked columns."""
 
     def __init__(self, table: Any) -> None:
         self._table, self._at = table, 0
 
     def next(self, like: Any) -> Any:
-        """The next one, of as many columns and of the type of another."""
+        """Return the next columns, with the shape and type of another array."""
         wide = int(np.prod(like.shape[1:]))
         some = self._table[:, self._at : self._at + wide]
         self._at += wide

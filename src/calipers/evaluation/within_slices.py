@@ -1,4 +1,4 @@
-"""Systems compared within slices: paired differences on the rows of each, held together."""
+"""Comparison of systems within slices, with simultaneous intervals."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 
 def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[SliceDifference, ...]:
-    """The pairs of a comparison on the rows of each slice. As there, the primary measure is one
-    family and all others are another, each with all its pairs and slices."""
+    """Compare the pairs of a comparison on the rows of each slice.
+
+    As in the comparison, the primary measure is one family and all other measures are another,
+    each with all its pairs and slices.
+    """
     pairs = list(dict.fromkeys((d.system, d.baseline) for d in comparison))
     if len(pairs) > MOST_PAIRS_WITHIN:
         return ()
@@ -48,8 +51,11 @@ def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[Slice
 
 
 def _drop_degenerate_test(one: DifferenceStatistics) -> DifferenceStatistics:
-    """Without a test by replicates where hardly one is defined or none varies, as of three rows:
-    their share on one side says nothing."""
+    """Remove a test by replicates if almost none is defined or they do not vary.
+
+    This happens with very few rows; the proportion of replicates on one side of 0 means nothing
+    then.
+    """
     spread = one.procedure.error.se > 0 or one.value == 0
     if spread or one.fields["test"] not in BY_REPLICATES:
         return one
@@ -62,7 +68,7 @@ def _drop_degenerate_test(one: DifferenceStatistics) -> DifferenceStatistics:
 def _adjust_family(
     family: dict[Measure, list[DifferenceStatistics]], sample: Sample, baseline: str | None
 ) -> Iterable[tuple[DifferenceStatistics, Difference]]:
-    """The differences of a family; those without a test are not of their number."""
+    """Adjust the differences of a family; those without a test are not counted."""
     made: dict[int, Difference] = {}
     for way, defined in ((JOINT, True), ("none", False)):
         of = {

@@ -1,10 +1,11 @@
-"""What a statistician looking over one's shoulder would say of the numbers.
+"""Findings on an evaluation: conclusions and cautions, by rules.
 
-A rule is a function with :func:`parse_requirement` on it: of which kind its findings are, when it
-speaks, what it has to know, and what it costs. Three sorts: a test shows an effect (a
-:class:`Claim`), an interval contains a value (what the data do *not* show), or a count of what is
-there. :func:`find_all` asks all rules of all subjects, and decides on claims so that without any
-effect in the data at most 1 − level of the evaluations have one.
+A rule is a function registered with :func:`rule`, with the kind of its findings, the data that it
+needs, and its cost. There are three types of rules: a significant test shows an effect (a
+:class:`Claim`), an interval contains a value (an effect that the data do *not* show), or a count
+describes the data. :func:`find_all` applies all rules to all subjects and adjusts the claims for
+multiple testing, so that without any effect in the data at most 1 − level of the evaluations have a
+claim.
 """
 
 # They are asked in this order.

@@ -28,14 +28,14 @@ READ_WHEN_UNBALANCED = ("precision", "recall", "balanced-accuracy", "MCC", "PR-A
 
 @dataclass(frozen=True, eq=False)
 class ClassSizes:
-    """The number of rows of each class, from the predictions of one system or from the truth."""
+    """Number of rows of each class, from the predictions of one system or from the truth."""
 
     cells: ConfusionCells
 
 
 @dataclass(frozen=True, eq=False)
 class TopicEstimates:
-    """The estimates over topics."""
+    """Estimates over topics."""
 
     estimates: tuple[Estimate, ...]
     #: The effective number of topics, if weights make it smaller than their number.
@@ -45,8 +45,11 @@ class TopicEstimates:
 
 @rule("class-imbalance", "information", ClassSizes, cost="sums")
 def imbalance(s: Subject, classes: ClassSizes) -> Iterator[Claim]:
-    """The interval of a class's proportion of the rows lies below {RARE:g}/K for K classes, that
-    is, {RARE_OF_TWO:g} for two (corrected for the number of classes)."""
+    """One or more classes are rare: the interval of the proportion of the rows is below {RARE:g}/K.
+
+    K is the number of classes, so that the limit is {RARE_OF_TWO:g} for two. The interval is
+    corrected for the number of classes.
+    """
     cells, weight = classes.cells, classes.cells.matrix.truth
     k = len(weight)
     # Of two classes one at most can be rare.
@@ -87,7 +90,10 @@ def _imbalance(
 
 @rule("few-rows", "caution", ClassSizes, cost="sums", counts=True)
 def few_rows(s: Subject, classes: ClassSizes) -> Iterator[FindingDraft]:
-    """A class (or label) has fewer than {FEW_ROWS} rows (effective rows if rows are weighted)."""
+    """At least one class (or label) has fewer than {FEW_ROWS} rows.
+
+    Weighted rows count by their effective number.
+    """
     cells, m = classes.cells, classes.cells.matrix
     sizes = map(effective_size, m.truth, m.squared.truth)
     few = {cells.label(code): n for code, n in enumerate(sizes) if 0 < n < FEW_ROWS}

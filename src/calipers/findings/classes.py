@@ -27,7 +27,7 @@ CONFUSED = 0.05
 
 @rule("low-recall-class", "caution", MulticlassCells, cost="sums")
 def low_recall_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
-    """The interval of a class's recall minus the recall of all other rows lies below 0."""
+    """Recall on a class minus recall on all other rows is below 0, by the entire interval."""
     for code in range(cells.matrix.classes):
         of = ClassCellCounts(code)
         recall, rest = (
@@ -67,9 +67,11 @@ def _weak_class(
 
 @rule("confused-class", "caution", MulticlassCells, cost="sums")
 def confused_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
-    """One other class is predicted for more than half of the errors on a class and for more than
-    {CONFUSED:g} of its rows, both by the entire interval (exact, corrected for two candidate
-    classes)."""
+    """One other class is predicted for most errors on a class, and for many of its rows.
+
+    It is predicted for more than half of the errors and for more than {CONFUSED:g} of the rows,
+    both by the entire interval (exact, corrected for two candidate classes).
+    """
     m = cells.matrix
     largest = {code: (other, weight) for code, other, weight in _largest_confusions(m)}
     for code in range(m.classes):
@@ -117,8 +119,10 @@ def _confused_class(
 
 
 def _largest_confusions(matrix: ConfusionMatrix) -> Iterator[tuple[int, int, float]]:
-    """Yield the most frequent wrong prediction of each class and its weight; classes without
-    errors are omitted."""
+    """Yield the most frequent wrong prediction of each class and its weight.
+
+    Classes without errors are omitted.
+    """
     truth, predicted, weight = matrix.occupied_cells()
     beside = truth != predicted
     truth, predicted, weight = truth[beside], predicted[beside], weight[beside]

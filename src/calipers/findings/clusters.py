@@ -31,15 +31,17 @@ USUAL = 5
 
 @dataclass(frozen=True)
 class PermutationTest:
-    """The permutation p-value of independence of clusters and true classes."""
+    """Permutation p-value of independence of clusters and true classes."""
 
     p: Callable[[], float]
 
 
 @dataclass(frozen=True, eq=False)
 class PointSilhouettes:
-    """How points lie: the cluster of each as a position in ``names``, the nearest other one, and
-    its silhouette."""
+    """Silhouettes of points, with their clusters and the nearest other clusters.
+
+    Clusters are indices into ``names``.
+    """
 
     names: tuple[str, ...]
     cluster: IntArray
@@ -48,19 +50,21 @@ class PointSilhouettes:
 
     @property
     def sizes(self) -> FloatArray:
-        """The points of each cluster."""
+        """Number of points of each cluster."""
         return np.bincount(self.cluster, minlength=len(self.names)).astype(np.float64)
 
     @property
     def means(self) -> FloatArray:
-        """The mean silhouette of each cluster."""
+        """Mean silhouette of each cluster."""
         sums = np.bincount(self.cluster, self.silhouettes, len(self.names))
         return np.asarray(sums / np.maximum(self.sizes, 1.0))
 
     @property
     def most_between(self) -> tuple[int, int, int]:
-        """The two clusters with the most points of either that are nearer to the other, and how
-        many these are."""
+        """Pair of clusters with the most points of either that are closer to the other.
+
+        The third value is the number of these points.
+        """
         wrong, k = self.silhouettes < 0, len(self.names)
         ends = np.sort([self.cluster[wrong], self.nearest[wrong]], axis=0)
         pairs, points = np.unique(ends[0] * k + ends[1], return_counts=True)
@@ -70,8 +74,11 @@ class PointSilhouettes:
 
 @dataclass(frozen=True, eq=False)
 class Bisections:
-    """Of each cluster how many points were looked at, and the share of their variance along the
-    axis of most of it that cutting them in two along it takes off."""
+    """Proportion of the variance of each cluster that splitting it in two removes.
+
+    The split and the variance are along the axis of largest variance. ``points`` are the numbers of
+    points used.
+    """
 
     names: tuple[str, ...]
     points: FloatArray
@@ -80,8 +87,11 @@ class Bisections:
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """The mean Jaccard index of each cluster and the most similar cluster of bootstrap clusterings,
-    and their mean ARI with the clustering."""
+    """Stability of clusters under bootstrap resampling.
+
+    ``jaccard`` are the mean Jaccard indices of each cluster and the most similar cluster of each
+    bootstrap clustering, and ``rand`` is the mean ARI of these clusterings with the clustering.
+    """
 
     names: tuple[str, ...]
     jaccard: FloatArray
@@ -91,9 +101,11 @@ class Stability:
 
 @dataclass(frozen=True, eq=False)
 class ClusterCounts:
-    """Of several clusterings of the same points the number of clusters, and the values of measures
-    that need no truth: which of them is higher where it is better, and the value of each; and what
-    the measures are in favour of."""
+    """Numbers of clusters of several clusterings of the same points, with internal measures.
+
+    ``values`` has for each measure whether higher is better, and the value of each clustering.
+    ``favours`` describes the biases of the measures.
+    """
 
     clusters: Mapping[str, int]
     values: Mapping[str, tuple[bool, Mapping[str, float]]]
@@ -102,8 +114,11 @@ class ClusterCounts:
 
 @rule("clusters-not-above-chance", "caution", PermutationTest, cost="replicates")
 def not_above_chance(s: Subject, independence: PermutationTest) -> Iterator[FindingDraft]:
-    """The interval of the ARI contains 0, and the p-value of a permutation test that keeps the
-    sizes of the clusters exceeds one minus the level."""
+    """ARI is not significantly above chance: its interval contains 0.
+
+    In addition, the p-value of a permutation test that keeps the sizes of the clusters exceeds one
+    minus the level.
+    """
     rand = s.estimate_of("ARI")
     if rand.low <= 0 <= rand.high and (p := independence.p()) > 1 - s.level:
         yield FindingDraft(
@@ -117,7 +132,7 @@ def not_above_chance(s: Subject, independence: PermutationTest) -> Iterator[Find
 
 @rule("negative-mean-silhouette", "caution", PointSilhouettes, cost="rows", counts=True)
 def negative_mean_silhouette(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
-    """The mean silhouette of a cluster of two or more points is negative."""
+    """At least one cluster of two or more points has a negative mean silhouette."""
     means = lying.means
     found = np.flatnonzero((means < 0) & (lying.sizes > 1))
     if len(found):
@@ -152,7 +167,7 @@ def negative_silhouettes(s: Subject, lying: PointSilhouettes) -> Iterator[Findin
 
 @rule("singleton-clusters", "information", PointSilhouettes, cost="rows", counts=True)
 def singleton_clusters(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
-    """A cluster has a single point, and clusters have {USUAL} or more points on average."""
+    """One or more clusters have a single point, and the mean size is {USUAL} or more."""
     sizes = lying.sizes
     alone = int(np.count_nonzero(sizes == 1))
     if alone and sizes.sum() >= USUAL * np.count_nonzero(sizes):
@@ -198,9 +213,12 @@ def _bias_note(of: Iterable[str]) -> str:
 
 @rule("bimodal-cluster", "information", Bisections, cost="results", counts=True)
 def bimodal_cluster(s: Subject, halves: Bisections) -> Iterator[Claim]:
-    """Splitting a cluster of {ENOUGH} or more points in two along its axis of largest variance
-    removes a significantly larger proportion of this variance than splitting uniformly distributed
-    points (corrected for the number of clusters)."""
+    """At least one cluster of {ENOUGH} or more points is bimodal along its longest axis.
+
+    Splitting it in two along the axis of largest variance removes a significantly larger proportion
+    of this variance than splitting uniformly distributed points (corrected for the number of
+    clusters).
+    """
     looked_at = halves.points >= ENOUGH
     if not looked_at.any():
         return
@@ -223,8 +241,11 @@ def _two_in_one(s: Subject, halves: Bisections, found: IntArray) -> FindingDraft
 
 
 def bisection_gain(along: FloatArray) -> float:
-    """The largest proportion of the variance of numbers that splitting them in two removes, with at
-    least a fifth of them on either side: 2/π for a normal distribution, ¾ for a uniform one."""
+    """Compute the largest proportion of the variance of numbers that splitting them in two removes.
+
+    At least a fifth of the numbers is on either side. The proportion is 2/π for a normal
+    distribution and ¾ for a uniform one.
+    """
     x, n = np.sort(along - along.mean()), len(along)
     below = np.arange(1, n)
     between = np.square(np.cumsum(x)[:-1]) * (1 / below + 1 / (n - below))
@@ -234,8 +255,11 @@ def bisection_gain(along: FloatArray) -> float:
 
 @rule("unstable-clusters", "caution", Stability, cost="results", counts=True)
 def unstable_clusters(s: Subject, stability: Stability) -> Iterator[FindingDraft]:
-    """The mean Jaccard index of a cluster and the most similar cluster of each bootstrap clustering
-    is below {UNSTABLE}."""
+    """At least one cluster has a mean Jaccard index below {UNSTABLE} under bootstrap resampling.
+
+    The mean is over the bootstrap clusterings, of the index of the cluster and the most similar
+    cluster of each.
+    """
     found = np.flatnonzero(stability.jaccard < UNSTABLE)
     if len(found):
         worst = found[np.argsort(stability.jaccard[found], kind="stable")]

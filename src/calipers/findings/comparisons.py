@@ -1,4 +1,4 @@
-"""Findings on comparisons: differences between slices, and differences that are not significant."""
+"""Findings on comparisons: differences of slices, and differences that are not significant."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST_NEEDED = 1e9
 
 @dataclass(frozen=True, eq=False)
 class ComparisonResults:
-    """The comparison of systems, and that of slices with all other rows, if there are any."""
+    """Comparison of systems, and that of slices with all other rows, if there are any."""
 
     comparison: Comparison | None
     slices: Slices | None = None
@@ -40,9 +40,11 @@ class ComparisonResults:
 
 @rule("slices-differ", "caution", ComparisonResults, cost="results")
 def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
-    """A slice differs significantly from all other rows on the leading measure: the p-value,
-    adjusted for the number of slices, is at most one minus the level, and the interval of the
-    difference excludes 0."""
+    """On the leading measure, a slice differs significantly from all other rows.
+
+    Its p-value, adjusted for the number of slices, is at most one minus the level, and the interval
+    of the difference excludes 0.
+    """
     directed = [one for one in compared.slices or () if one.vs_rest.higher_is_better is not None]
     by_column: dict[tuple[str, str], list[SliceEstimate]] = {}
     for one in directed:
@@ -80,9 +82,12 @@ def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate])
 
 @rule("simpsons-paradox", "caution", ComparisonResults, cost="results")
 def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
-    """One of two systems is significantly better on the leading measure but has the worse value in
-    every slice of a column; and the interval of the mean difference within slices (weighted by
-    their numbers of rows, systems taken as independent) excludes 0."""
+    """One of two systems is significantly better overall, but worse in every slice of a column.
+
+    Overall it is better on the leading measure, in every slice it has the worse value, and the
+    interval of the mean difference within slices (weighted by their numbers of rows, systems taken
+    as independent) excludes 0.
+    """
     if compared.comparison is None or not compared.slices:
         return
     within: dict[str, dict[str, dict[str, Estimate]]] = {}
@@ -149,8 +154,11 @@ def _reversal_message(
 
 @rule("no-significant-difference", "information", ComparisonResults, cost="results")
 def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterator[FindingDraft]:
-    """The difference of two systems on the primary measure is not significant: its adjusted p-value
-    exceeds one minus the level, or its interval contains 0."""
+    """Two systems do not differ significantly on the primary measure.
+
+    The adjusted p-value of their difference exceeds one minus the level, or its interval contains
+    0.
+    """
     comparison = compared.comparison
     if comparison is None:
         return
@@ -176,7 +184,10 @@ def no_significant_difference(_: Subject, compared: ComparisonResults) -> Iterat
 
 
 def _no_difference_message(d: Difference) -> FindingDraft:
-    """The required number follows from a detectable difference proportional to 1/√n."""
+    """Return the finding that a difference is not significant, with the required sample size.
+
+    The required number follows from a detectable difference proportional to 1/√n.
+    """
     reach = d.min_detectable
     difference = IntervalNumber.of(d)
     values: dict[str, float | IntervalNumber] = {

@@ -1,4 +1,4 @@
-"""The cells of a confusion matrix: shares of its rows, and how they vary."""
+"""Cells of a confusion matrix: proportions of its rows, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from calipers.statistics import ConfusionMatrix, FloatArray, effective_size
 
 @dataclass(frozen=True)
 class CellSelection:
-    """Some cells of a matrix: the weight of the rows in them, or of each of several matrices, and
-    which cells of how many classes they are, shape (K, K)."""
+    """Set of cells of a confusion matrix.
+
+    ``weight`` returns the weight of the rows in the cells (of each of several matrices), and
+    ``mask`` the cells for a number of classes, shape (K, K).
+    """
 
     weight: Callable[[ConfusionMatrix], FloatArray]
     mask: Callable[[int], FloatArray]
 
     def __call__(self, matrix: ConfusionMatrix) -> FloatArray:
-        """The weight of the rows in these cells."""
+        """Return the weight of the rows in these cells."""
         return self.weight(matrix)
 
 
@@ -32,22 +35,25 @@ AtLevel = Callable[[float], IntervalNumber]
 
 
 def is_above(of: AtLevel, limit: float) -> Callable[[float], bool]:
-    """Whether the interval of a level lies above a number."""
+    """Return a function of whether the interval of a level lies above a number."""
     return lambda level: of(level).low > limit
 
 
 def is_below(of: AtLevel, limit: float) -> Callable[[float], bool]:
-    """Whether the interval of a level lies below a number."""
+    """Return a function of whether the interval of a level lies below a number."""
     return lambda level: of(level).high < limit
 
 
 def subtract(first: AtLevel, second: AtLevel) -> AtLevel:
-    """The difference of two that are independent."""
+    """Return the difference of two independent numbers with intervals."""
     return lambda level: first(level) - second(level)
 
 
 def _cell_mask(*places: tuple[Any, Any]) -> Callable[[int], FloatArray]:
-    """1 for the cells at these indices, of truth and of prediction."""
+    """Return a function that makes the mask of the cells at these indices.
+
+    The indices are pairs of truth and prediction.
+    """
 
     def mask(classes: int) -> FloatArray:
         inside = np.zeros((classes, classes))
@@ -59,17 +65,17 @@ def _cell_mask(*places: tuple[Any, Any]) -> Callable[[int], FloatArray]:
 
 
 def single_cell(truth: int, predicted: int) -> CellSelection:
-    """The rows of a class that are predicted as a class."""
+    """Return the cell of the rows of a class that are predicted as a class."""
     return CellSelection(lambda m: m.cell(truth, predicted), _cell_mask((truth, predicted)))
 
 
 def class_cells(code: int) -> CellSelection:
-    """The rows of a class."""
+    """Return the cells of the rows of a class."""
     return CellSelection(lambda m: m.truth[..., code], _cell_mask((code, slice(None))))
 
 
 def predicted_as(code: int) -> CellSelection:
-    """The rows that are predicted as a class."""
+    """Return the cells of the rows that are predicted as a class."""
     return CellSelection(lambda m: m.prediction[..., code], _cell_mask((slice(None), code)))
 
 
@@ -86,7 +92,7 @@ UNDEFINED = IntervalNumber(math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True, eq=False)
 class ConfusionCells:
-    """The confusion matrix of a system, with intervals of proportions of its cells.
+    """Confusion matrix of a system, with intervals of proportions of its cells.
 
     ``clusters`` is the number of clusters, 0 without any. With clusters, ``error`` computes the
     standard error of a value, and its degrees of freedom, from the influence of a row in each cell,
@@ -98,11 +104,11 @@ class ConfusionCells:
     error: Callable[[Callable[[], FloatArray]], tuple[float, float]] = lambda _: UNKNOWN
 
     def label(self, code: int) -> str:
-        """A class in a sentence."""
+        """Return the name of a class as in a sentence."""
         return quote(self.matrix.labels[code])
 
     def share(self, part: CellSelection, of: CellSelection, *, exact: bool = False) -> AtLevel:
-        """The share of the rows in the cells ``of`` that are in ``part``."""
+        """Return the proportion of the rows in the cells ``of`` that are in ``part``."""
         rows = float(of(self.matrix))
         if not rows > 0:
             return lambda level: UNDEFINED
@@ -128,8 +134,10 @@ class ConfusionCells:
         return at
 
     def apart(self, more: CellSelection, less: CellSelection) -> AtLevel:
-        """The share of all rows in the cells ``more`` minus that in the cells ``less``, of which
-        none is in both."""
+        """Return the proportion of all rows in the cells ``more`` minus that in the cells ``less``.
+
+        No cell is in both.
+        """
         total = float(self.matrix.total)
         high, low = (float(part(self.matrix)) / total for part in (more, less))
         value = high - low
@@ -153,7 +161,7 @@ class ConfusionCells:
         )
 
     def leaning(self, code: int) -> AtLevel:
-        """How often a class is answered over how often it occurs (two classes).
+        """Return the ratio of predictions of a class to rows of the class (two classes).
 
         Both are counts of the same rows; the interval is normal for the logarithm, by the delta
         method.
@@ -161,9 +169,11 @@ class ConfusionCells:
         return self.ratio([predicted_as(code)], [class_cells(code)])
 
     def ratio(self, over: Sequence[CellSelection], under: Sequence[CellSelection]) -> AtLevel:
-        """The product of the rows in some cells over the product of those in others, with an
-        interval that is normal for the logarithm, by the delta method; undefined where a product
-        is 0."""
+        """Return the product of the rows in some cells over the product of those in others.
+
+        Its interval is normal for the logarithm, by the delta method. The ratio is undefined if a
+        product in the denominator is 0.
+        """
         sizes = [[float(part(self.matrix)) for part in parts] for parts in (over, under)]
         if not math.prod(sizes[1]) > 0:
             return lambda level: UNDEFINED
@@ -194,7 +204,7 @@ class ConfusionCells:
         return at
 
     def _inside(self, part: CellSelection) -> FloatArray:
-        """1 for each cell that is in a part, and 0 for others, shape (K, K)."""
+        """Return 1 for each cell that is in a part, and 0 for others, shape (K, K)."""
         return part.mask(self.matrix.classes)
 
 
@@ -204,15 +214,15 @@ def _student(value: float, se: float, df: float, level: float) -> IntervalNumber
 
 
 class BinaryCells(ConfusionCells):
-    """Those of two classes, of which the second is the positive one."""
+    """Cells of two classes, of which the second is the positive one."""
 
 
 class MulticlassCells(ConfusionCells):
-    """Those of more classes."""
+    """Cells of more than two classes."""
 
 
 class ClassCellCounts:
-    """The rows of a class by what they are and what is answered."""
+    """Cells of the rows of a class, by their predictions."""
 
     def __init__(self, code: int) -> None:
         true, hit = class_cells(code), _cell_mask((code, code))

@@ -36,10 +36,10 @@ DISTINCT = 0.5
 
 @dataclass(frozen=True, eq=False)
 class RowOutputs:
-    """The truth of each row, and the columns of each system: scores, predictions, or both.
+    """Truth of each row, and the columns of each system: scores, predictions, or both.
 
-    ``wrong`` marks the errors of systems that have predictions only; ``clustered`` says whether
-    rows come in clusters.
+    ``wrong`` marks the errors of systems that have predictions only; ``clustered`` is whether rows
+    come in clusters.
     """
 
     truth: Column
@@ -48,7 +48,7 @@ class RowOutputs:
     clustered: bool
 
     def tell(self, name: str) -> bool:
-        """Whether identical outputs of another system cannot be due to chance."""
+        """Return whether identical outputs of another system cannot be due to chance."""
         if name in self.wrong:
             return int(self.wrong[name].sum()) >= ENOUGH
         return any(len(np.unique(x[:10_000])) >= ENOUGH for x in self.said[name])
@@ -56,8 +56,10 @@ class RowOutputs:
 
 @rule("identical-systems", "warning", RowOutputs, cost="rows", counts=True)
 def identical_columns(s: Subject, of: RowOutputs) -> Iterator[FindingDraft]:
-    """Two systems have identical outputs on every row or topic, with at least {ENOUGH} distinct
-    scores, errors, or judged documents below the first rank."""
+    """Two systems have identical outputs on every row or topic.
+
+    There are at least {ENOUGH} distinct scores, errors, or judged documents below the first rank.
+    """
     yield from _identical_systems(
         s, {name: of.said[name] for name in of.said if of.tell(name)}, "rows"
     )
@@ -65,8 +67,10 @@ def identical_columns(s: Subject, of: RowOutputs) -> Iterator[FindingDraft]:
 
 @rule("identical-systems", "warning", RunStatisticsByName, cost="rows", counts=True)
 def identical_runs(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
-    """Two systems have identical outputs on every row or topic, with at least {ENOUGH} distinct
-    scores, errors, or judged documents below the first rank."""
+    """Two systems have identical outputs on every row or topic.
+
+    There are at least {ENOUGH} distinct scores, errors, or judged documents below the first rank.
+    """
     of = {name: run.rankings for name, run in runs.by_name.items()}
     telling = {
         name: (r.retrieved, r.offsets, r.rank, r.grade)
@@ -112,9 +116,11 @@ def _is_equal(first: Sequence[Column], second: Sequence[Column]) -> bool:
 
 @rule("perfect-separation", "caution", ScoreTable, cost="scores", counts=True)
 def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
-    """All predictions are correct, or every positive row scores above every negative one; there are
-    at least {ENOUGH} rows of each of two classes, and the lower limit of the exact interval of the
-    proportion correct exceeds {PERFECT:g}."""
+    """All predictions are correct, or every positive row scores above every negative one.
+
+    There are at least {ENOUGH} rows of each of two classes, and the lower limit of the exact
+    interval of the proportion correct exceeds {PERFECT:g}.
+    """
     sizes = table.total_positive, table.total_negative
     squares = float(table.positive_squares.sum()), float(table.negative_squares.sum())
     rows = [effective_size(w, q) for w, q in zip(sizes, squares, strict=True)]
@@ -125,9 +131,11 @@ def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
 
 @rule("perfect-separation", "caution", ConfusionCells, cost="sums", counts=True)
 def perfect_answers(s: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]:
-    """All predictions are correct, or every positive row scores above every negative one; there are
-    at least {ENOUGH} rows of each of two classes, and the lower limit of the exact interval of the
-    proportion correct exceeds {PERFECT:g}."""
+    """All predictions are correct, or every positive row scores above every negative one.
+
+    There are at least {ENOUGH} rows of each of two classes, and the lower limit of the exact
+    interval of the proportion correct exceeds {PERFECT:g}.
+    """
     m = cells.matrix
     sizes = [effective_size(w, q) for w, q in zip(m.truth, m.squared.truth, strict=True)]
     if m.correct == m.total > 0 and sum(n >= ENOUGH for n in sizes) >= 2 and not s.get(ScoreTable):
@@ -136,9 +144,11 @@ def perfect_answers(s: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]
 
 @rule("perfect-separation", "caution", MultilabelPredictions, cost="rows", counts=True)
 def perfect_sets(s: Subject, answers: MultilabelPredictions) -> Iterator[FindingDraft]:
-    """All predictions are correct, or every positive row scores above every negative one; there are
-    at least {ENOUGH} rows of each of two classes, and the lower limit of the exact interval of the
-    proportion correct exceeds {PERFECT:g}."""
+    """All predictions are correct, or every positive row scores above every negative one.
+
+    There are at least {ENOUGH} rows of each of two classes, and the lower limit of the exact
+    interval of the proportion correct exceeds {PERFECT:g}.
+    """
     rows = answers.rows
     if rows.whole and np.array_equal(answers.predicted, rows.truth):
         n = effective_size_of(rows.weights)
@@ -163,9 +173,11 @@ def _perfect_score(s: Subject, rows: float, what: str) -> Iterator[FindingDraft]
 
 @rule("duplicated-rows", "caution", RowOutputs, cost="rows", counts=True)
 def duplicated_rows(s: Subject, of: RowOutputs) -> Iterator[Claim]:
-    """At least {REPEATED:g} of the rows duplicate another in the truth and in all outputs, some of
-    which are continuous; and rows with equal outputs have the same truth significantly more often
-    than rows with neighbouring outputs (sign test)."""
+    """At least {REPEATED:g} of the rows duplicate another in the truth and in all outputs.
+
+    Some of the outputs are continuous, and rows with equal outputs have the same truth
+    significantly more often than rows with neighbouring outputs (sign test).
+    """
     columns = [x for columns in of.said.values() for x in columns]
     found = None if of.clustered else next(filter(None, map(_find_repeats, columns)), None)
     if found is None or found[2].all():
@@ -201,8 +213,10 @@ def _duplicates_message(s: Subject, repeats: int, n: int) -> FindingDraft:
 def _find_repeats(
     column: Column,
 ) -> tuple[IntArray | slice, IntArray, npt.NDArray[np.bool_]] | None:
-    """The rows to examine, their order by the value of a continuous column, and which of them are
-    the first of their value; None if the column is not continuous."""
+    """Return the rows to examine, their order by a continuous column, and the first of each value.
+
+    None if the column is not continuous.
+    """
     if column.dtype.kind != "f":
         return None
     key = column if column.ndim == 1 else column[:, 0]
@@ -215,12 +229,15 @@ def _find_repeats(
 
 
 def _sample_by_value(key: Column) -> npt.NDArray[np.bool_]:
-    """A sample of the rows, chosen by a hash of their values, so that equal ones stay together."""
+    """Return the mask of a sample of the rows, chosen by a hash of their values.
+
+    Equal values are in the sample together.
+    """
     mixed = key.astype(np.float64).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return np.asarray(mixed < np.uint64(2**64 * (MOST_SORTED / len(key))))
 
 
 def _agreement_mask(first: Column, second: Column) -> npt.NDArray[np.bool_]:
-    """Whether both columns agree on each row."""
+    """Return whether both columns agree on each row."""
     same = first == second
     return np.asarray(same if same.ndim == 1 else same.all(axis=1))

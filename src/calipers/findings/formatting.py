@@ -15,8 +15,17 @@ from calipers.results.estimate import ALL_RATERS, UNNAMED, Difference, Estimate
 
 @dataclass(frozen=True, slots=True)
 class IntervalNumber:
-    """A number and its interval, formatted with the digits that the interval supports; a
-    difference, ``f"{gain:+}"``, with those that its sign needs."""
+    """Number and its interval, formatted with the digits that the interval supports.
+
+    A difference, ``f"{gain:+}"``, is formatted with the digits that its sign needs.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    low, high : float
+        Limits of the interval, NaN without an interval.
+    """
 
     value: float
     low: float
@@ -24,12 +33,12 @@ class IntervalNumber:
 
     @classmethod
     def of(cls, one: Estimate | Difference) -> IntervalNumber:
-        """An estimate, or a difference."""
+        """Return the number of an estimate or a difference."""
         return cls(one.value, one.low, one.high)
 
     @classmethod
     def within(cls, value: float, made: Interval) -> IntervalNumber:
-        """A number within its interval."""
+        """Return a number with an interval."""
         return cls(value, made.low, made.high)
 
     def __format__(self, spec: str) -> str:
@@ -40,7 +49,7 @@ class IntervalNumber:
         return IntervalNumber(-self.value, -self.high, -self.low)
 
     def __sub__(self, other: IntervalNumber) -> IntervalNumber:
-        """The difference of two that are independent."""
+        """Return the difference of two independent numbers."""
         a, b = self.value, other.value
         return IntervalNumber.within(a - b, intervals.difference(a, self._made, b, other._made))
 
@@ -50,35 +59,35 @@ class IntervalNumber:
 
 
 def system_subject(system: str) -> str:
-    """A system at the start of a sentence."""
+    """Return the name of a system at the start of a sentence."""
     return {UNNAMED: "The system", ALL_RATERS: "The raters"}.get(system, shorten_name(system))
 
 
 def system_name(system: str) -> str:
-    """A system within a sentence."""
+    """Return the name of a system within a sentence."""
     return {UNNAMED: "the system", ALL_RATERS: "the raters"}.get(system, shorten_name(system))
 
 
 def quote(label: object) -> str:
-    """A class, a label or a slice in a sentence."""
+    """Return a class, a label or a slice as in a sentence."""
     return f"'{shorten_name(label)}'"
 
 
 def round_count(number: float) -> str:
-    """A count, rounded up to two significant digits."""
+    """Format a count, rounded up to two significant digits."""
     places = max(0, math.floor(math.log10(number)) - 1)
     return f"{math.ceil(number / 10**places) * 10**places:,}"
 
 
 def format_first(texts: Iterable[str], most: int = 3) -> str:
-    """The first few of a list, and how many more there are."""
+    """Format the first texts of a list, and how many more there are."""
     listed = list(texts)
     more = len(listed) - most
     return join_words([*listed[:most], f"{more} more"] if more > 0 else listed)
 
 
 def of_rows(proportions: Iterable[tuple[str, IntervalNumber]]) -> str:
-    """The first few classes or labels with their proportions: ``'a' (0.01 of the rows)``."""
+    """Format the first classes or labels with their proportions: ``'a' (0.01 of the rows)``."""
     listed = (
         f"{label} ({value}{'' if k else ' of the rows'})"
         for k, (label, value) in enumerate(proportions)

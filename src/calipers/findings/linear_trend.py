@@ -1,4 +1,4 @@
-"""Straight lines through rows whose spread is not the same everywhere."""
+"""Linear regression on one variable, with heteroscedasticity-robust standard errors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LinearTrend:
-    """The least squares line of a number: its slope, what the line leaves of each row, and the
-    share of the variance it explains."""
+    """Least squares line: its slope, the residuals, and the proportion of variance explained."""
 
     slope: float
     rest: FloatArray
@@ -29,23 +28,22 @@ class LinearTrend:
 
     @cached_property
     def found_error(self) -> tuple[float, float]:
-        """The standard error of the slope and its degrees of freedom, found when it is asked for;
-        NaN where there is none."""
+        """Robust standard error of the slope and its degrees of freedom, NaN if undefined."""
         return self.error()
 
     @property
     def se(self) -> float:
-        """The standard error of the slope."""
+        """Standard error of the slope."""
         return self.found_error[0]
 
     @property
     def degrees(self) -> float:
-        """Those of freedom of the standard error."""
+        """Degrees of freedom of the standard error."""
         return self.found_error[1]
 
     @property
     def p(self) -> float:
-        """Of no slope; NaN where the error is 0, or there is none."""
+        """P-value of a slope of 0; NaN if the standard error is 0 or undefined."""
         from scipy.special import stdtr
 
         return float(2 * stdtr(self.degrees, -abs(self.slope) / self.se)) if self.se > 0 else np.nan
@@ -54,13 +52,14 @@ class LinearTrend:
 def fit_line(
     x: FloatArray, y: FloatArray, weight: FloatArray | None, clusters: ClusterIndex | None
 ) -> LinearTrend | None:
-    """The line of y by x; None where x does not vary, or rows (or clusters) are fewer than three.
+    """Fit the line of y on x.
 
-    What a row moves the slope by is taken over 1 − its leverage (HC3), so that rows may scatter by
-    x as they like; the degrees of freedom are those by which such squares vary. With 20 to 1,000
-    rows the test of the slope by ranks of x erred 2 to 5 times of 100, of normal, t (3 degrees of
-    freedom), lognormal and uneven residuals (±0.4), and up to 10 times where residuals are x times
-    a lognormal with σ = 1. Source: MacKinnon and White 1985.
+    It is None if x is constant, or if there are fewer than three rows (or clusters). The influence
+    of a row on the slope is divided by 1 − its leverage (HC3), so that the variance may depend on
+    x. The degrees of freedom are estimated from the variance of the squared influences. With 20 to
+    1,000 rows the test of the slope on ranks of x had an error rate of 2 to 5% for normal, t (3
+    degrees of freedom), lognormal and heteroscedastic residuals (±0.4), and of up to 10% for
+    residuals that are x times a lognormal variable with σ = 1 (MacKinnon and White 1985).
     """
     total = float(len(x) if weight is None else weight.sum())
     number = float(len(x) if weight is None else np.count_nonzero(weight))
@@ -83,7 +82,7 @@ def fit_line(
     del apart
 
     def moved(some: slice) -> FloatArray:
-        """By how much rows move the slope, times what they weigh."""
+        """Compute the influence of rows on the slope, times their weight."""
         share = weighed[some] * x[some] / squares
         share += (1.0 if weight is None else weight[some]) / total
         with np.errstate(divide="ignore", invalid="ignore"):  # a row alone at its end: leverage 1

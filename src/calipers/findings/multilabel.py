@@ -36,10 +36,10 @@ MOST_LISTED = 10
 
 @dataclass(frozen=True, eq=False)
 class MultilabelRows:
-    """Which labels each row has, shape (rows, labels); ``shares`` of the rows have each.
+    """Labels of each row, shape (n_rows, n_labels), with their proportions.
 
-    ``usual`` gives the most frequent set of labels, ``n_sets`` how many different ones there are.
-    Where these are some of many rows, not the ``whole``, nothing is said that counts them.
+    ``usual`` returns the most frequent set of labels, and ``n_sets`` the number of distinct ones.
+    If rows are a sample, not the ``whole``, rules that count them do not apply.
     """
 
     labels: tuple[str, ...]
@@ -53,27 +53,29 @@ class MultilabelRows:
 
     @cached_property
     def weights(self) -> FloatArray:
-        """The weight of each row, 1 where none was given."""
+        """Weight of each row, 1 by default."""
         return np.ones(len(self.truth)) if self.weight is None else self.weight
 
     def label(self, code: int) -> str:
-        """A label in a sentence."""
+        """Return the name of a label as in a sentence."""
         return quote(self.labels[code])
 
     def some(self, number: int) -> str:
-        """``3 of 50 labels``."""
+        """Format a number of labels, as in ``3 of 50 labels``."""
         return f"{number:,} of {format_count(len(self.labels), 'labels')}"
 
     def listed(
         self, of: Sequence[tuple[str, float | IntervalNumber]], name: str, what: str
     ) -> dict[str, float | IntervalNumber]:
-        """The numbers of the first labels, and how many there are."""
+        """Return the values of the first labels by name, and the numbers of labels."""
         numbers = {f"{name} of {label}": value for label, value in of[:MOST_LISTED]}
         return {**numbers, what: len(of), "labels": len(self.labels)}
 
     def share(self, part: Rows, of: Rows | None = None) -> AtLevel:
-        """The share of (some of the) rows that are in ``part``, with an exact interval; of
-        clustered rows with an effective size."""
+        """Return the proportion of (some of) the rows that are in ``part``, with an exact interval.
+
+        For clustered rows the interval has an effective sample size.
+        """
         of = np.ones(len(part), bool) if of is None else of
         weight, inside = self.weights[of], part[of].astype(np.float64)
         total = float(weight.sum())
@@ -96,7 +98,10 @@ class MultilabelRows:
         )
 
     def apart(self, more: Rows, less: Rows) -> AtLevel:
-        """The share of the rows in ``more`` minus that in ``less``, which have none in common."""
+        """Return the proportion of the rows in ``more`` minus that in ``less``.
+
+        No row is in both.
+        """
         weight, total, clusters = self.weights, float(self.weights.sum()), self.clusters
         high, low = (float(weight[rows].sum()) / total for rows in (more, less))
         value = high - low
@@ -121,7 +126,7 @@ class MultilabelRows:
 
 @dataclass(frozen=True, eq=False)
 class MultilabelPredictions:
-    """Which labels a system gives each of the rows."""
+    """Labels that a system predicts for each row."""
 
     rows: MultilabelRows
     predicted: Rows
@@ -129,7 +134,7 @@ class MultilabelPredictions:
 
 @rule("absent-label", "information", MultilabelRows, cost="sums", counts=True)
 def labels_without_rows(_: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
-    """An evaluated label has no rows."""
+    """At least one evaluated label has no rows."""
     absent = [rows.label(code) for code in np.flatnonzero(rows.shares == 0).tolist()]
     if absent and rows.whole:
         yield FindingDraft(
@@ -143,7 +148,10 @@ def labels_without_rows(_: Subject, rows: MultilabelRows) -> Iterator[FindingDra
 
 @rule("few-rows", "caution", MultilabelRows, cost="rows", counts=True)
 def few_rows_of_labels(s: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
-    """A class (or label) has fewer than {FEW_ROWS} rows (effective rows if rows are weighted)."""
+    """At least one class (or label) has fewer than {FEW_ROWS} rows.
+
+    Weighted rows count by their effective number.
+    """
     sums = (rows.truth.T @ w for w in (rows.weights, np.square(rows.weights)))
     sizes = [effective_size(w, q) for w, q in zip(*sums, strict=True)]
     few = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
@@ -162,8 +170,10 @@ def few_rows_of_labels(s: Subject, rows: MultilabelRows) -> Iterator[FindingDraf
 
 @rule("rare-labels", "information", MultilabelRows, cost="rows")
 def rare_labels(s: Subject, rows: MultilabelRows) -> Iterator[Claim]:
-    """The interval of a label's proportion of the rows lies below {RARE_LABEL:g} (corrected for the
-    number of labels)."""
+    """One or more labels are rare: the interval of the proportion of rows is below {RARE_LABEL:g}.
+
+    The interval is corrected for the number of labels.
+    """
     codes = np.flatnonzero((rows.shares > 0) & (rows.shares < RARE_LABEL)).tolist()
     p, shares = [1.0], []
     for code in codes:
@@ -199,7 +209,7 @@ def _rare_labels(
 
 @rule("label-never-predicted", "caution", MultilabelPredictions, cost="rows", counts=True)
 def unpredicted_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[FindingDraft]:
-    """A label that has rows is predicted for no row."""
+    """At least one label that has rows is predicted for no row."""
     rows = answers.rows
     ever = answers.predicted if rows.weight is None else answers.predicted[rows.weight > 0]
     codes = np.flatnonzero((rows.shares > 0) & ~ever.any(axis=0))
@@ -232,8 +242,10 @@ def unpredicted_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[F
     verb=", contains",
 )
 def subset_and_constant(s: Subject, answers: MultilabelPredictions) -> Iterator[Claim]:
-    """The interval of subset accuracy minus the subset accuracy of always predicting the most
-    frequent set of labels, paired by row{verb} 0."""
+    """Subset accuracy is compared with that of always predicting the most frequent set of labels.
+
+    The interval of the difference, paired by row{verb} 0.
+    """
     if not s.shown_among("subset-accuracy"):
         return
     rows = answers.rows
@@ -252,9 +264,12 @@ def subset_and_constant(s: Subject, answers: MultilabelPredictions) -> Iterator[
 
 @rule("confused-label", "caution", MultilabelPredictions, cost="rows")
 def confused_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[Claim]:
-    """One other label is wrongly predicted for more than half of the rows that miss a label, and
-    for more than {CONFUSED:g} of all rows with the label (both by the entire interval, exact); and
-    more often than for other rows that do not have it (by the interval of the difference)."""
+    """One other label is wrongly predicted for most of the rows that miss a label.
+
+    It is predicted for more than half of the rows that miss the label, and for more than
+    {CONFUSED:g} of all rows with the label (both by the entire interval, exact); and more often
+    than for other rows that do not have it (by the interval of the difference).
+    """
     rows, truth, predicted = answers.rows, answers.rows.truth, answers.predicted
     missed, wrong = truth & ~predicted, predicted & ~truth
     # Single precision is twice as fast, and exact of counts; weights it may not even hold.

@@ -1,4 +1,4 @@
-"""Findings on systems without skill: below or near chance, or the best constant prediction."""
+"""Findings on systems without skill, relative to chance or to the best constant prediction."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ from calipers.statistics import Moments, ScoreTable, effective_size
 
 @rule("below-chance", "warning", ScoreTable, cost="rows")
 def auc_below_chance(s: Subject, table: ScoreTable) -> Iterator[Claim]:
-    """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
-    scores, the interval of recall minus the false positive rate lies below 0."""
+    """Scores or predictions are significantly worse than chance.
+
+    The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without scores,
+    the interval of recall minus the false positive rate lies below 0.
+    """
     area = s.estimate_of("AUC")
     if math.isnan(area.value):  # undefined if one class is absent
         return
@@ -58,8 +61,11 @@ def _ranks_wrongly(s: Subject, area: IntervalNumber) -> FindingDraft:
 
 @rule("below-chance", "warning", BinaryCells, cost="sums")
 def j_below_chance(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
-    """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
-    scores, the interval of recall minus the false positive rate lies below 0."""
+    """Scores or predictions are significantly worse than chance.
+
+    The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without scores,
+    the interval of recall minus the false positive rate lies below 0.
+    """
     if s.get(ScoreTable) is not None:
         return
     recall, fpr = (cells.share(single_cell(code, 1), class_cells(code)) for code in (1, 0))
@@ -95,10 +101,10 @@ def compare_with_constant(
     apart: AtLevel,
     answers: int,
 ) -> Iterator[Claim]:
-    """Claim that a system is worse than the best constant prediction, or not significantly better.
+    """Claim that a system is worse than the best constant prediction, or not better.
 
-    The best constant is chosen among ``answers`` on the same rows, which favours it. So the p-value
-    of a constant that is better is multiplied by their number.
+    The best constant is chosen among ``answers`` predictions on the same rows, which favours it.
+    The p-value of a better constant is therefore multiplied by their number.
     """
     gain = apart(s.level)
 
@@ -136,8 +142,10 @@ CHOSEN = " and corrected for the choice of the {} among {}, lies below"
 )
 @rule("accuracy-not-above-constant", "caution", ConfusionCells, cost="sums", verb=", contains")
 def accuracy_and_constant(s: Subject, cells: ConfusionCells) -> Iterator[Claim]:
-    """The interval of accuracy minus the accuracy of always predicting the most frequent class,
-    paired by row{verb} 0."""
+    """Accuracy is compared with that of always predicting the most frequent class.
+
+    The interval of the difference, paired by row{verb} 0.
+    """
     if not s.shown_among("accuracy", "error-rate"):
         return
     m = cells.matrix
@@ -160,8 +168,10 @@ def accuracy_and_constant(s: Subject, cells: ConfusionCells) -> Iterator[Claim]:
     verb="contains 0, or the two are equal",
 )
 def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
-    """The interval of the mean loss minus that of the best constant prediction, paired by row,
-    {verb}."""
+    """Mean loss is compared with that of the best constant prediction.
+
+    The interval of the difference, paired by row, {verb}.
+    """
     measure = next((m for m in s.measures if m.constant_prediction is not None), None)
     if measure is None:
         return
@@ -209,7 +219,7 @@ def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
 
 @rule("not-above-chance", "caution", ScoreTable, cost="scores")
 def auc_not_above_chance(s: Subject, _: ScoreTable) -> Iterator[FindingDraft]:
-    """The interval of the AUC contains 0.5."""
+    """AUC is not significantly different from chance: its interval contains 0.5."""
     area = s.estimate_of("AUC")
     if area.low <= 0.5 <= area.high:
         yield FindingDraft(

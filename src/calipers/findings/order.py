@@ -15,8 +15,7 @@ ENOUGH, LEAST = 50, 0.2
 
 @dataclass(frozen=True, eq=False)
 class UnorderedInfluence:
-    """The influence of each row on a measure, in the order of the rows; and the number of all
-    rows."""
+    """Influence of each row on a measure, in the order of the rows, and the number of all rows."""
 
     measure: str
     influence: Callable[[], FloatArray | None]
@@ -25,9 +24,12 @@ class UnorderedInfluence:
 
 @rule("neighbours-alike", "caution", UnorderedInfluence, cost="some rows")
 def neighbouring_rows(s: Subject, of: UnorderedInfluence) -> Iterator[Claim]:
-    """Neither times nor clusters of rows are given, and the influence of rows on the first measure
-    has a lag-1 autocorrelation of {LEAST:g} or more, with at least {ENOUGH} rows (tests of the
-    lag-1 autocorrelation and of the sum of the first ten)."""
+    """Rows next to each other are correlated, and neither times nor clusters of rows are given.
+
+    The influence of rows on the first measure has a lag-1 autocorrelation of {LEAST:g} or more,
+    with at least {ENOUGH} rows (tests of the lag-1 autocorrelation and of the sum of the first
+    ten).
+    """
     moved = of.influence()
     if moved is None or len(moved) < ENOUGH:
         return

@@ -47,9 +47,12 @@ RECALIBRATION = {
 
 @rule("miscalibrated", "caution", ScoreTable, cost="rows")
 def miscalibration(s: Subject, table: ScoreTable) -> Iterator[Claim]:
-    """The calibration slope and intercept are reported, the interval of the AUC lies above 0.5, and
+    """Scores discriminate between the classes, but probabilities are significantly miscalibrated.
+
+    The calibration slope and intercept are reported, the interval of the AUC lies above 0.5, and
     the interval of the slope excludes 1 or that of the intercept excludes 0 (corrected for the two
-    tests); or the probabilities separate the classes, which is improbable under calibration."""
+    tests); or the probabilities separate the classes, which is improbable under calibration.
+    """
     # Fitting a recalibration takes seconds at 10⁶ rows, so do it only if it is reported.
     if len(s.shown_among(*RECALIBRATION)) < 2 or not (area := s.estimate_of("AUC")).low > 0.5:
         return
@@ -95,8 +98,10 @@ def _miscalibration_message(
 
 
 def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
-    """The probability that calibrated probabilities separate the classes at any threshold; NaN if
-    rows are weighted or clustered."""
+    """Compute the probability that calibrated probabilities separate the classes.
+
+    The classes may be separated at any threshold. NaN if rows are weighted or clustered.
+    """
     cells = s.get(BinaryCells)
     if table.positive_squares is not table.positive and (
         (table.positive_squares != table.positive).any()
@@ -115,8 +120,11 @@ def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
 @rule("rules-out-only", "caution", BinaryCells, cost="sums", firm="NPV", loose="precision")
 @rule("rules-in-only", "caution", BinaryCells, cost="sums", firm="precision", loose="NPV")
 def one_sided_rule(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
-    """The lower limit of the {firm} exceeds {RELIABLE:g}, that of the {loose} does not, and the
-    intervals of {firm} minus {loose} and of recall minus the false positive rate lie above 0."""
+    """Predictions of one class are reliable (high {firm}), but not those of the other ({loose}).
+
+    The lower limit of the {firm} exceeds {RELIABLE:g}, that of the {loose} does not, and the
+    intervals of {firm} minus {loose} and of recall minus the false positive rate lie above 0.
+    """
     ppv, npv = (cells.share(single_cell(code, code), predicted_as(code)) for code in (1, 0))
     recall, fpr = (cells.share(single_cell(code, 1), class_cells(code)) for code in (1, 0))
     informed = p_of_level(is_above(subtract(recall, fpr), 0.0), s.level)
@@ -178,7 +186,7 @@ def _one_sided_message(
 
 
 def _prevalence_note(cells: BinaryCells, does: str, values: Mapping[str, IntervalNumber]) -> str:
-    """That a predictive value is high because of the prevalence, not because of the evidence."""
+    """Return a note if a predictive value is high because of the prevalence, not the evidence."""
     m, positive = cells.matrix, cells.label(1)
     if does == "out" and values["LR-"].value > MAX_NEGATIVE_LR:
         return (
@@ -197,8 +205,11 @@ def _prevalence_note(cells: BinaryCells, does: str, values: Mapping[str, Interva
 
 @rule("overpredicted-class", "caution", BinaryCells, cost="sums")
 def overpredicted_class(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
-    """The interval of the ratio of predictions of a class to rows of the class lies above
-    {LEANING:g}."""
+    """Predictions of a class are significantly more frequent than its rows.
+
+    The interval of the ratio of predictions of the class to rows of the class lies above
+    {LEANING:g}.
+    """
     m = cells.matrix
     shares = [float(margin[1] / m.total) for margin in (m.truth, m.prediction)]
     found = Claim(1.0)
@@ -227,8 +238,11 @@ def _overprediction_message(
 
 @dataclass(frozen=True, eq=False)
 class TunedThreshold:
-    """A threshold that optimises a measure on the rows that it is evaluated on; the value
-    ``out_of_bag`` of a measure of counts; and a ``note`` that reports both."""
+    """Threshold that optimises a measure on the rows that it is evaluated on.
+
+    ``out_of_bag`` returns the out-of-bag value of a measure of counts, and ``note`` reports both
+    values.
+    """
 
     threshold: float
     measure: Measure
@@ -238,7 +252,7 @@ class TunedThreshold:
 
 @rule("tuned-threshold", "warning", ScoreTable, TunedThreshold, cost="replicates", counts=True)
 def tuned_threshold(s: Subject, table: ScoreTable, tuned: TunedThreshold) -> Iterator[FindingDraft]:
-    """The threshold was optimised on the rows that it is evaluated on."""
+    """Thresholds were optimised on the rows that they are evaluated on."""
     values, measure = {"threshold": tuned.threshold}, tuned.measure
     if measure.statistic is ConfusionMatrix:
         values[f"{measure}"] = float(measure.apply(table.to_confusion_matrix(tuned.threshold)))

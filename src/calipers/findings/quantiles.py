@@ -29,8 +29,10 @@ APART = 0.1
 
 @dataclass(frozen=True, eq=False)
 class QuantilePredictions:
-    """Numbers, the quantiles that a system predicts for them, and the names of rows (None if the
-    rows are a sample)."""
+    """Numbers, the quantiles that a system predicts for them, and the names of rows.
+
+    The names are None if the rows are a sample.
+    """
 
     truth: FloatArray
     said: QuantileRows
@@ -41,7 +43,7 @@ class QuantilePredictions:
 
 @rule("miscoverage", "caution", QuantilePredictions, cost="rows")
 def coverage_off(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
-    """The interval of the coverage of a central prediction interval excludes its nominal level."""
+    """Coverage of a central prediction interval is not nominal: its interval excludes the level."""
     for share in interval_levels(of.said.levels):
         name = f"interval-coverage@{share:.10g}"
         yield Claim(s.p(name, share), partial(_coverage_off, s, name, share))
@@ -62,9 +64,12 @@ def _coverage_off(s: Subject, name: str, share: float) -> FindingDraft:
 
 @rule("conditional-miscoverage", "caution", QuantilePredictions, cost="sorted rows")
 def conditional_miscoverage(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
-    """With {ENOUGH} rows or more, the coverage of the widest central prediction interval differs by
-    {APART:g} or more between the lowest and the highest quintile of the midpoints, and depends
-    significantly on the rank of the midpoint (linear trend, HC3)."""
+    """Coverage of the widest central prediction interval depends on the prediction.
+
+    With {ENOUGH} rows or more, it differs by {APART:g} or more between the lowest and the highest
+    quintile of the midpoints, and depends significantly on the rank of the midpoint (linear trend,
+    HC3).
+    """
     for share in interval_levels(of.said.levels)[:1]:
         used = slice(None) if of.weight is None else of.weight > 0
         weight = None if of.weight is None else of.weight[used]
@@ -109,7 +114,7 @@ def _miscoverage_message(
 
 @rule("crossing-quantiles", "caution", QuantilePredictions, cost="rows", counts=True)
 def crossing_quantiles(s: Subject, of: QuantilePredictions) -> Iterator[FindingDraft]:
-    """A quantile of a higher level is below one of a lower level in the same row."""
+    """At least one quantile of a higher level is below one of a lower level in the same row."""
     cross = (np.diff(of.said.values, axis=1) < 0).any(axis=1)
     if of.weight is not None:
         cross &= of.weight > 0

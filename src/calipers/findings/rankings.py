@@ -39,9 +39,12 @@ FEW_TO_COMPARE = 10
 
 @dataclass(frozen=True, eq=False)
 class RunStatistics:
-    """The judged ranking of a run. ``spelling`` says how unmatched ids of ``"documents"`` or
-    ``"topics"`` differ from judged ones. ``bounds`` are a measure and its lowest and highest value
-    over the orders of tied documents; ``by_id`` says whether ties are ordered by id."""
+    """Judged ranking of a run.
+
+    ``spelling`` describes how unmatched ids of ``"documents"`` or ``"topics"`` differ from judged
+    ones. ``bounds`` returns a measure and its lowest and highest value over the orders of tied
+    documents; ``by_id`` is whether ties are ordered by id.
+    """
 
     rankings: JudgedRankings
     unjudged_topics: int
@@ -51,7 +54,7 @@ class RunStatistics:
 
     @property
     def none_judged(self) -> bool:
-        """Whether it retrieves documents, none of which is judged."""
+        """Whether documents are retrieved, none of which is judged."""
         return not len(self.rankings.rank) and bool(self.rankings.retrieved.any())
 
 
@@ -72,7 +75,7 @@ class GradedGroups:
 
 @dataclass(frozen=True, eq=False)
 class TopicValues:
-    """The values of the leading measure that is a mean over topics, by system and topic."""
+    """Values of the leading measure that is a mean over topics, by system and topic."""
 
     measure: str
     topics: tuple[str, ...]
@@ -84,17 +87,17 @@ class TopicValues:
 
     @property
     def one(self) -> str:
-        """The name of a unit, in the singular."""
+        """Name of a unit, in the singular."""
         return self.unit.removesuffix("s")
 
     def weights(self, places: IntArray) -> FloatArray:
-        """The weights of some of the topics."""
+        """Return the weights of some of the topics."""
         return np.ones(len(places)) if self.importance is None else self.importance[places]
 
 
 @rule("no-judged-documents", "warning", RunStatistics, cost="rows", counts=True)
 def no_judged_documents(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
-    """A run retrieves documents for judged topics, but no judged document."""
+    """No document that a run retrieves for judged topics is judged."""
     if not run.none_judged:
         return
     retrieved = int(run.rankings.retrieved.sum())
@@ -110,7 +113,7 @@ def no_judged_documents(s: Subject, run: RunStatistics) -> Iterator[FindingDraft
 
 @rule("missing-topics", "caution", RunStatistics, cost="rows", counts=True)
 def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
-    """A run retrieves nothing for at least {MISSING:g} of the judged topics."""
+    """At least {MISSING:g} of the judged topics have no retrieved documents in a run."""
     retrieved = run.rankings.retrieved
     missing, topics = int((retrieved == 0).sum()), len(retrieved)
     if missing < MISSING * topics:
@@ -129,8 +132,10 @@ def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
 
 @rule("low-judged-fraction", "caution", RunStatisticsByName, cost="rows", counts=True)
 def low_judged_fraction(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
-    """On average, less than {FEW_JUDGED:g} of the first {TOP} documents that a run retrieves for a
-    topic are judged."""
+    """On average, less than {FEW_JUDGED:g} of the first {TOP} documents of a run are judged.
+
+    The mean is over the topics for which the run retrieves documents.
+    """
     few = {}
     for name, run in runs.by_name.items():
         if not run.none_judged:
@@ -154,8 +159,10 @@ def low_judged_fraction(s: Subject, runs: RunStatisticsByName) -> Iterator[Findi
 
 @rule("tied-scores", "caution", RunStatistics, cost="sorted rows", counts=True)
 def tied_scores(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
-    """At least {MOST_TIED:g} of the judged documents that a run retrieves have the same score as
-    another document of the topic."""
+    """At least {MOST_TIED:g} of the judged documents that a run retrieves have tied scores.
+
+    Their score is that of another document of the topic.
+    """
     r = run.rankings
     tied = float(np.mean(r.tied_to > r.tied_from)) if len(r.rank) else 0.0
     if tied < MOST_TIED or not run.by_id:
@@ -202,8 +209,10 @@ def nothing_to_order(s: Subject, graded: GradedGroups) -> Iterator[FindingDraft]
 
 @rule("influential-topic", "caution", TopicValues, cost="rows", counts=True)
 def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
-    """With {FEW_TO_COMPARE} topics or more, a single one contributes more than half of a system's
-    mean of the leading measure."""
+    """One of {FEW_TO_COMPARE} topics or more contributes more than half of a system's mean.
+
+    The mean is that of the leading measure.
+    """
     for name, values in table.values.items():
         has = np.flatnonzero(np.isfinite(values))
         n, w = len(has), table.weights(has)
@@ -237,9 +246,12 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
 
 @rule("topic-dependent-difference", "caution", TopicValues, cost="rows")
 def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
-    """On the leading measure the difference of two systems is not significant, or one system is
+    """Without one topic, the comparison of two systems would have another result.
+
+    On the leading measure the difference of two systems is not significant, or one system is
     better; and without one topic the t interval of their difference excludes 0, or lies on the
-    other side of it (corrected for the number of topics)."""
+    other side of it (corrected for the number of topics).
+    """
     if table.comparison is None:
         return
     pairs = [d for d in table.comparison if d.measure == table.measure]
@@ -269,7 +281,7 @@ def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
 
 
 def _without_each(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Leave-one-out weighted means, their standard errors, and Kish's effective sample sizes."""
+    """Compute leave-one-out weighted means, their standard errors, and Kish's effective sizes."""
     apart, total, square = x - np.average(x, weights=w), w.sum() - w, np.square(w)
     mean = -w * apart / total  # about the mean of all
     squares, cross, both = (
@@ -309,8 +321,10 @@ def _decisive_topic_message(
 
 @rule("mostly-tied-topics", "caution", TopicValues, cost="rows", counts=True)
 def few_topics_differ(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
-    """On at least {MOST_ALIKE:g} of the topics, but not on all, all systems have the same value of
-    the leading measure."""
+    """On at least {MOST_ALIKE:g} of the topics, but not on all, all systems are tied.
+
+    They have the same value of the leading measure.
+    """
     values = np.column_stack(list(table.values.values()))
     values = values[np.isfinite(values).all(axis=1)]
     if values.shape[1] < 2 or not len(values):

@@ -24,8 +24,10 @@ COMMON = 0.8
 
 @dataclass(frozen=True, eq=False)
 class RaterPanel:
-    """Raters, the measure of their agreement, its gains without each of them at a level, and the
-    most frequent category with its proportion of the ratings."""
+    """Raters, the measure of their agreement, and its gains without each of them at a level.
+
+    ``commonest`` is the most frequent category, and ``share`` its proportion of the ratings.
+    """
 
     raters: Sequence[str]
     measure: str
@@ -36,7 +38,7 @@ class RaterPanel:
 
 @rule("low-agreement", "caution", RaterPanel, cost="rows")
 def low_agreement(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
-    """The interval of Krippendorff's alpha lies below {ENOUGH:g}."""
+    """Krippendorff's alpha is below {ENOUGH:g}, by the entire interval."""
     alpha = s.estimate_of(panel.measure)
     p = s.p(panel.measure, ENOUGH) / 2 if alpha.high < ENOUGH else 1.0
     if not math.isnan(alpha.low):
@@ -55,8 +57,10 @@ def _low_agreement_message(s: Subject, panel: RaterPanel, alpha: IntervalNumber)
 
 @rule("outlying-rater", "caution", RaterPanel, cost="rows")
 def outlying_rater(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
-    """With three or more raters, Krippendorff's alpha without one of them is higher by {APART:g} or
-    more, and the interval of the difference excludes 0."""
+    """Krippendorff's alpha is higher without one of three or more raters.
+
+    The difference is {APART:g} or more, and its interval excludes 0.
+    """
     if len(panel.raters) < 3:
         return
     for name, gain in zip(panel.raters, panel.without(s.level), strict=True):
@@ -81,8 +85,11 @@ def _outlying_rater_message(
 
 @rule("dominant-category", "information", RaterPanel, cost="rows")
 def dominant_category(s: Subject, panel: RaterPanel) -> Iterator[FindingDraft]:
-    """One category has {COMMON:.0%} of the ratings or more, {COMMON:.0%} or more of the pairs of
-    ratings agree, and Krippendorff's alpha is below {ENOUGH:g}."""
+    """One category has {COMMON:.0%} of the ratings or more, and agreement beyond chance is low.
+
+    {COMMON:.0%} or more of the pairs of ratings agree, but Krippendorff's alpha is below
+    {ENOUGH:g}.
+    """
     alpha, agree = s.estimate_of(panel.measure), s.estimate_of("percent-agreement")
     if panel.share >= COMMON and agree.value >= COMMON and alpha.value < ENOUGH:
         yield FindingDraft(

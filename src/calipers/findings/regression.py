@@ -1,4 +1,4 @@
-"""The numeric truth, the predictions of a system, and the residuals, as findings use them."""
+"""Numeric truth, predictions of a system, and residuals, for findings."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class NumericPredictions:
-    """The numeric truth, the predictions of a system, and the names of rows; None if the rows are a
-    sample, and ``largest`` are then the largest residuals of all rows, if known."""
+    """Numeric truth, predictions of a system, and names of rows.
+
+    The names are None if the rows are a sample; ``largest`` are then the largest residuals of all
+    rows, if known.
+    """
 
     truth: FloatArray
     predicted: FloatArray
@@ -42,12 +45,12 @@ class NumericPredictions:
 
     @cached_property
     def residuals(self) -> Residuals:
-        """Prediction less truth."""
+        """Residuals: prediction minus truth."""
         return Residuals(self)
 
 
 class Residuals:
-    """The residuals of a system, prediction less truth, over the largest of them."""
+    """Residuals of a system, prediction minus truth, scaled by the largest absolute one."""
 
     def __init__(self, of: NumericPredictions) -> None:
         # (Rows that all count need no copies.)
@@ -73,12 +76,12 @@ class Residuals:
 
     @cached_property
     def rows(self) -> npt.NDArray[np.intp]:
-        """Which rows they are of."""
+        """Row indices of the residuals: rows of positive weight."""
         return np.arange(len(self.predicted)) if self._used is None else self._used
 
     @property
     def enough(self) -> bool:
-        """Whether there are rows enough that something may be said, and they vary."""
+        """Whether there are enough rows for findings, and residuals are not constant."""
         return self.size >= ENOUGH and self._moments.m2 > ROUNDING**2 * self._moments.weight
 
     @cached_property
@@ -87,48 +90,48 @@ class Residuals:
 
     @cached_property
     def centred(self) -> FloatArray:
-        """Less their mean."""
+        """Residuals minus their mean."""
         return self.values - self._moments.mean
 
     @cached_property
     def deviation(self) -> float:
-        """Their standard deviation."""
+        """Residual standard deviation."""
         return math.sqrt(self._moments.m2 / self._moments.weight)
 
     @cached_property
     def ranks(self) -> FloatArray:
-        """The share of the rows that are predicted less, and half of those that are as much."""
+        """Midranks of the predictions, as proportions of the rows."""
         if self.weight is None:
             return midranks(self.predicted)
         return SortedValues.from_column(self.predicted).midranks(self.weight)
 
     @cached_property
     def line(self) -> LinearTrend | None:
-        """That of the residuals by the ranks of the predictions."""
+        """Linear trend of the residuals in the ranks of the predictions."""
         return fit_line(self.ranks, self.values, self.weight, self.clusters)
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        """The first and the third, less the mean."""
+        """First and third quartile of the centered residuals."""
         low, high = (quantile(self.centred, share, self.weight) for share in (0.25, 0.75))
         return low, high
 
     def mean(self, of: FloatArray) -> float:
-        """The weighted mean of a value per row."""
+        """Compute the weighted mean of a value per row."""
         return float(np.average(of, weights=self.weight))
 
     def error(self, of: FloatArray) -> float:
-        """The standard error of such a mean."""
+        """Compute the standard error of the weighted mean of a value per row."""
         return MeanVariance(self.weight, self.clusters).standard_error(of)
 
     def at_ends(self, of: FloatArray, level: float) -> tuple[IntervalNumber, IntervalNumber]:
-        """The mean of a value per row in the lowest and in the highest fifth of predictions."""
+        """Compute the mean of a value per row in the extreme quintiles of the predictions."""
         low, high = quintile_means(of, self.ranks, self.weight, self.clusters, level)
         return _times(self.unit, low), _times(self.unit, high)
 
 
 def _max_abs(values: FloatArray) -> float:
-    """In size."""
+    """Return the largest absolute value."""
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
@@ -144,8 +147,11 @@ def quintile_means(
     level: float,
     ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[IntervalNumber, IntervalNumber]:
-    """The mean of a value per row in the lowest and in the highest fifth by rank, from 0 to 1, with
-    Student's interval between the ``ends`` that the value has."""
+    """Compute the mean of a value per row in the lowest and in the highest quintile.
+
+    ``ranks`` are from 0 to 1. The means have Student's interval, limited to the range ``ends`` of
+    the value.
+    """
     low, high = max(0.2, float(ranks.min())), min(0.8, float(ranks.max()))
     first, last = (
         _mean(of, np.flatnonzero(rows), weight, clusters, level, ends)

@@ -1,4 +1,4 @@
-"""Findings on residuals: heavy tails, skewness, trend, heteroscedasticity, and influential rows."""
+"""Findings on residuals: tails, skewness, trend, heteroscedasticity, and influential rows."""
 
 from __future__ import annotations
 
@@ -42,8 +42,11 @@ _NAMED = 3
 
 @rule("heavy-tails", "caution", NumericPredictions, cost="rows")
 def heavy_tails(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
-    """With {ENOUGH} rows or more, the standard deviation of the residuals is at least {HEAVY:g}
-    times their mean absolute deviation, significantly more than for normal ones (Geary 1935)."""
+    """Residuals have significantly heavier tails than normal residuals (Geary 1935).
+
+    With {ENOUGH} rows or more, their standard deviation is at least {HEAVY:g} times their mean
+    absolute deviation, significantly more than for normal ones.
+    """
     r = of.residuals
     if not r.enough:
         return
@@ -72,8 +75,11 @@ def _heavy_tails(s: Subject, ratio: float) -> FindingDraft:
 
 @rule("skewed-residuals", "information", NumericPredictions, cost="sorted rows")
 def skewed_residuals(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
-    """With {ENOUGH} rows or more, the interval of the proportion of residuals below their mean is
-    more than {UNEVEN:g} away from one half."""
+    """Residuals are significantly skewed.
+
+    With {ENOUGH} rows or more, the interval of the proportion of residuals below their mean is more
+    than {UNEVEN:g} away from one half.
+    """
     r = of.residuals
     if not r.enough:
         return
@@ -115,9 +121,12 @@ def _skewness_message(s: Subject, made: IntervalNumber) -> FindingDraft:
 
 @rule("residual-trend", "caution", NumericPredictions, cost="sorted rows")
 def residual_trend(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
-    """With {ENOUGH} rows or more, a linear trend in the rank of the prediction explains at least
-    {NOTABLE:g} of the residual variance, and the interval of its slope excludes 0 (HC3, with at
-    least {ENOUGH} degrees of freedom or half the number of rows)."""
+    """Residuals have a significant linear trend in the rank of the prediction.
+
+    With {ENOUGH} rows or more, the trend explains at least {NOTABLE:g} of the residual variance,
+    and the interval of its slope excludes 0 (HC3, with at least {ENOUGH} degrees of freedom or half
+    the number of rows).
+    """
     r = of.residuals
     found = r.line if r.enough else None
     if found is None or math.isnan(found.p):
@@ -152,9 +161,12 @@ def _trend_message(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft
 
 @rule("heteroscedastic-errors", "caution", NumericPredictions, cost="sorted rows")
 def heteroscedastic_errors(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
-    """With {ENOUGH} rows or more, the mean absolute residual is {GROWN:g} times as large or larger
-    in one extreme quintile of the predictions than in the other, and depends significantly on the
-    rank of the prediction (Glejser's test, corrected for skewness, HC3)."""
+    """Absolute residuals depend significantly on the rank of the prediction.
+
+    With {ENOUGH} rows or more, their mean is {GROWN:g} times as large or larger in one extreme
+    quintile of the predictions than in the other, and Glejser's test (corrected for skewness, HC3)
+    is significant.
+    """
     r = of.residuals
     own = r.line if r.enough else None
     if own is None:
@@ -197,8 +209,11 @@ def _heteroscedasticity_message(
 
 @rule("influential-rows", "caution", NumericPredictions, cost="rows", counts=True)
 def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
-    """With {ENOUGH} rows or more, at most {FEW:g} of them, or a single one, account for half of the
-    squared error (in batches, at most {MOST_LARGEST:,} rows)."""
+    """Few rows account for half of the squared error.
+
+    With {ENOUGH} rows or more, they are at most {FEW:g} of the rows, or a single one (in batches,
+    at most {MOST_LARGEST:,} rows).
+    """
     r = of.residuals
     if r.size < ENOUGH:
         return
@@ -233,8 +248,11 @@ def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
 
 
 class _InfluentialRows(NamedTuple):
-    """The rows that account for half of the squared error: number, names, weight and sum of
-    squares; and the same of all rows."""
+    """Rows that account for half of the squared error, and totals over all rows.
+
+    The fields are number, names, weight and sum of squares of these rows, then number, weight and
+    sum of squares of all rows.
+    """
 
     number: int
     names: Sequence[str]
@@ -246,8 +264,11 @@ class _InfluentialRows(NamedTuple):
 
 
 def _largest_rows(r: Residuals, named: Callable[[int], str]) -> _InfluentialRows | None:
-    """The rows that account for half of the squared error, the largest first and equal ones in
-    order; None if these are many with different names. Only the largest are sorted."""
+    """Return the rows that account for half of the squared error, the largest first.
+
+    Equal ones are in order. None if these are many with different names. Only the largest are
+    sorted.
+    """
     squares, some = np.square(r.values), 0
     w = np.ones(len(squares)) if r.weight is None else r.weight
     total, weight = dot(w, squares), float(w.sum())
@@ -272,7 +293,7 @@ def _largest_rows(r: Residuals, named: Callable[[int], str]) -> _InfluentialRows
 
 
 def _largest_streamed_rows(largest: LargestResiduals) -> _InfluentialRows | None:
-    """The same of rows in batches; None if the stored rows do not account for half."""
+    """Return the same for rows in batches; None if the stored rows do not account for half."""
     running = np.cumsum(largest.held * np.square(largest.size))
     number = int(np.searchsorted(running, largest.squares / 2)) + 1
     if number > len(running):

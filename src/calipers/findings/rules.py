@@ -47,12 +47,27 @@ _OF_ROWS = ("O(n)", "O(n log n)")
 
 @dataclass(frozen=True, slots=True)
 class FindingDraft:
-    """The sentence of a finding, its values, and the measures that it refers to.
+    """Sentence of a finding, its values, and the measures that it refers to.
 
-    Kind, level and systems are those of the rule and its subject unless given. ``about`` is the
-    aspect of the subject (a class, a column of slices, a direction): reports combine findings on
-    several systems only if it is the same. ``of_all_rows`` marks a finding that uses all rows even
-    if rules are applied to a sample.
+    Parameters
+    ----------
+    sentence : str
+        Message of the finding.
+    values : mapping of str to float or IntervalNumber
+        Values of the finding by name.
+    measures : tuple of str, default=()
+        Names of the measures.
+    level : float, optional
+        Confidence level. By default that of the subject.
+    kind : str, default=""
+        Kind of the finding. By default that of the rule.
+    systems : tuple of str, default=()
+        Systems that the finding is about. By default the subject.
+    about : str, default=""
+        Aspect of the subject: a class, a column of slices, a direction. Reports combine findings on
+        several systems only if it is the same.
+    of_all_rows : bool, default=False
+        Whether the finding uses all rows even if rules are applied to a sample.
     """
 
     sentence: str
@@ -67,11 +82,18 @@ class FindingDraft:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A test of a rule: the finding that it ``says`` if the adjusted p-value is small, and the one
-    that it yields ``otherwise``.
+    """Test of a rule, with the finding for a small adjusted p-value and the one ``otherwise``.
 
-    A rule yields a claim for every hypothesis that it tests, with p = 1 if the effect is too small
-    to be reported. NaN means that no test was made.
+    A rule yields a claim for every hypothesis that it tests.
+
+    Parameters
+    ----------
+    p : float
+        P-value of the test; 1 if the effect is too small to be reported, NaN if no test was made.
+    says : callable, optional
+        Function that makes the finding for a significant test.
+    otherwise : callable, optional
+        Function that makes the finding for a test that is not significant.
     """
 
     p: float
@@ -82,9 +104,9 @@ class Claim:
 def p_of_level(speaks: Callable[[float], bool], level: float) -> float:
     """Invert intervals into a one-sided p-value.
 
-    ``speaks`` tells whether the limit of the interval of a level supports the claim. The p-value is
-    half of 1 minus the highest level that does; it is 1 if ``level`` does not, so that no finding
-    contradicts the interval that it shows.
+    ``speaks`` returns whether the limit of the interval of a level supports the claim. The p-value
+    is half of 1 minus the highest level that does; it is 1 if ``level`` does not, so that no
+    finding contradicts the interval that it shows.
     """
     if not speaks(level):
         return 1.0
@@ -98,8 +120,11 @@ def p_of_level(speaks: Callable[[float], bool], level: float) -> float:
 
 
 def p_of_limits(of: IntervalNumber, at: float, level: float) -> float:
-    """The two-sided p-value of an estimate against the value ``at``, taking its interval as normal
-    on that side; 1 if the interval contains it, NaN without an interval."""
+    """Compute the two-sided p-value of an estimate against the value ``at``.
+
+    The interval is taken as normal on that side. The p-value is 1 if the interval contains the
+    value, and NaN without an interval.
+    """
     if math.isnan(of.low):
         return math.nan
     if of.low <= at <= of.high:
@@ -110,8 +135,10 @@ def p_of_limits(of: IntervalNumber, at: float, level: float) -> float:
 
 
 def p_of_mean(mean: float, se: float, degrees: float) -> float:
-    """The two-sided p-value of Student's test that a mean is 0; 1 unless its standard error and
-    degrees of freedom are positive."""
+    """Compute the two-sided p-value of Student's test that a mean is 0.
+
+    It is 1 unless the standard error and the degrees of freedom are positive.
+    """
     from scipy.special import stdtr
 
     return float(2 * stdtr(degrees, -abs(mean) / se)) if se > 0 and degrees > 0 else 1.0
@@ -119,14 +146,31 @@ def p_of_mean(mean: float, se: float, degrees: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A system that rules are applied to; without a name, the data or the whole evaluation.
+    """System that rules are applied to; without a name, the data or the whole evaluation.
 
-    ``has`` are its data: a rule is applied to the subjects that have an object of each type that it
-    needs. ``measures`` are those reported. ``estimate`` returns any measure with the interval of
-    the evaluation, ``at_level`` the same at another level. Without ``inference`` there are no
-    intervals, and only rules that count are applied. For one ``output`` of several, ``called`` maps
-    measures to their display names. ``looked_at`` describes the sample of rows, if not all are
-    used.
+    Parameters
+    ----------
+    name : str or None
+        Name of the system.
+    level : float
+        Confidence level.
+    data : tuple of object, default=()
+        Data of the subject. A rule is applied to the subjects that have an object of each type that
+        it needs.
+    measures : tuple of Measure, default=()
+        Reported measures.
+    estimate : callable, optional
+        Function that returns any measure with the interval of the evaluation.
+    inference : bool, default=True
+        Whether there are intervals. Otherwise only rules that count are applied.
+    output : str, default=""
+        Name of one of several outputs.
+    display_names : mapping of str to str
+        Display names of the measures of the output.
+    at_level : callable, optional
+        Function that returns a measure with an interval at another level.
+    looked_at : str, default=""
+        Description of the sample of rows, if not all rows are used.
     """
 
     name: str | None
@@ -142,23 +186,26 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """The system at the start of a sentence."""
+        """System at the start of a sentence."""
         return system_subject(self.name or "") + (
             f" on {quote(self.output)}" if self.output else ""
         )
 
     def get(self, kind: type[E]) -> E | None:
-        """The data of a type, if any."""
+        """Return the data of a type, None if there are none."""
         return next((one for one in self.data if isinstance(one, kind)), None)
 
     def estimate_of(self, measure: str) -> IntervalNumber:
-        """The estimate of a measure with its interval."""
+        """Return the estimate of a measure with its interval."""
         assert self.estimate is not None
         return IntervalNumber.of(self.estimate(measure))
 
     def p(self, measure: str, at: float) -> float:
-        """The two-sided p-value of a measure against the value ``at``: 1 minus the level at which
-        its interval just reaches it. Replicates have short tails and are taken as normal."""
+        """Compute the two-sided p-value of a measure against the value ``at``.
+
+        It is 1 minus the level at which the interval just reaches the value. Distributions of
+        replicates have short tails and are taken as normal.
+        """
         found = self.estimate_of(measure)
         if math.isnan(found.low):
             return math.nan
@@ -175,17 +222,25 @@ class Subject:
 
     @cached_property
     def shown_measures(self) -> tuple[str, ...]:
-        """The names of the reported measures."""
+        """Names of the reported measures."""
         return tuple(map(str, self.measures))
 
     def shown_among(self, *measures: str) -> tuple[str, ...]:
-        """Those of ``measures`` that are reported."""
+        """Return those of ``measures`` that are reported."""
         return tuple(name for name in measures if name in self.shown_measures)
 
 
 @dataclass(frozen=True, slots=True)
 class FindingKind:
-    """The severity of a kind of finding, and the criterion by which it appears."""
+    """Severity of a kind of finding, and the criterion by which it appears.
+
+    Parameters
+    ----------
+    severity : str
+        ``"warning"``, ``"caution"`` or ``"information"``.
+    when : str
+        Criterion.
+    """
 
     severity: str
     when: str
@@ -193,8 +248,21 @@ class FindingKind:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A function that is applied to the subjects with the data that it ``needs``, and its default
-    kind of finding; at a ``cost`` of :data:`COSTS`."""
+    """Function that is applied to subjects with the data that it needs.
+
+    Parameters
+    ----------
+    kind : str
+        Default kind of its findings.
+    says : callable
+        Function of a subject and its data that yields findings and claims.
+    needs : tuple of type
+        Types of the data.
+    counts : bool
+        Whether the rule needs no intervals.
+    cost : str
+        One of :data:`COSTS`.
+    """
 
     kind: str
     says: Callable[..., Iterator[FindingDraft | Claim]]
@@ -242,15 +310,41 @@ RULES: dict[str, Rule] = {}
 def rule(
     kind: str, severity: str, *needs: type, cost: str, counts: bool = False, **words: str
 ) -> Callable[[F], F]:
-    """Register a function as the rule of a kind of finding.
+    """Return a decorator that registers a function as the rule of a kind of finding.
 
-    It is called for every subject that has an object of each of the types ``needs``, with the
-    subject and these objects, and yields findings. ``cost`` is the data that it uses, one of
-    :data:`COSTS`: rules are cheaper than the estimates that they refer to, so they use sums and
-    closed forms where possible, and do not resample. The docstring is the criterion that users
-    read, with ``words`` and the constants of the module filled in. A rule that ``counts`` needs no
-    interval and is applied without inference as well. A function for several kinds is decorated
-    once for each, and names the kind; a function that is defined again replaces the earlier one.
+    The function is called for every subject that has an object of each of the types ``needs``, with
+    the subject and these objects, and yields findings. Rules should be cheaper than the estimates
+    that they refer to, so they use sums and closed forms where possible, and do not resample. A
+    function for several kinds is decorated once for each, and its findings name the kind; a
+    function that is defined again replaces the earlier one.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of finding.
+    severity : str
+        One of ``SEVERITIES``.
+    *needs : type
+        Types of the data that the rule needs.
+    cost : str
+        Data that the rule uses, one of :data:`COSTS`.
+    counts : bool, default=False
+        Whether the rule needs no interval and is applied without inference as well.
+    **words : str
+        Values of placeholders in the docstring, in addition to the constants of the module. The
+        docstring is the criterion that users read.
+
+    Returns
+    -------
+    callable
+        Decorator that registers a function and returns it.
+
+    Raises
+    ------
+    NameTakenError
+        If another rule has this kind with another severity or criterion.
+    ValueError
+        If there is no such severity or cost.
     """
     if severity not in SEVERITIES:
         expected = ", ".join(SEVERITIES)
@@ -272,8 +366,20 @@ def rule(
 
 
 def find_all(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
-    """Return the findings on all subjects, the most severe first, else by subject.
+    """Return the findings on all subjects, the most severe first, then by subject.
 
+    Parameters
+    ----------
+    subjects : iterable of Subject
+        Systems, and the data or the whole evaluation.
+
+    Returns
+    -------
+    tuple of Finding
+        Findings of all rules.
+
+    Notes
+    -----
     The familywise error rate of all claims on a page is at most 1 − level: each of the R rules that
     test anything has (1 − level)/R, and within a rule Holm's adjustment holds over its systems,
     outputs and classes.
@@ -307,5 +413,5 @@ def _decide_claims(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
 
 
 def _is_replicated(method: str) -> bool:
-    """Whether limits are quantiles of replicates, whose tails are short."""
+    """Return whether limits are quantiles of replicates, whose tails are short."""
     return any(word in method for word in ("[B]", "bootstrap", "Jeffreys,", "Dirichlet"))

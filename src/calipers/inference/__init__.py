@@ -1,1 +1,1 @@
-"""How far the numbers could move, and whether two of them differ."""
+"""Statistical inference: confidence intervals, tests and power."""

@@ -1,4 +1,4 @@
-"""The intervals that a reading can have: by what it knows of how it varies, and by its law."""
+"""Intervals and tests that are available for a point estimate, by its sampling distribution."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ BY_REPLICATES = ("paired bootstrap", "paired cluster bootstrap")
 
 
 def available_intervals(reading: PointEstimate) -> dict[str, Limits]:
-    """The intervals that a number can have, by method; one that asks for None does not apply."""
+    """Return the intervals that a point estimate can have, by method.
+
+    Each is a function of the level; it returns None if the method does not apply after all.
+    """
     made: dict[str, Limits] = {}
     if reading.has_replicates and not reading.is_biased:
         made["percentile"] = lambda level: _percentile(reading, level)
@@ -65,14 +68,17 @@ def available_intervals(reading: PointEstimate) -> dict[str, Limits]:
 
 
 def effective_number(reading: PointEstimate) -> float:
-    """Kish's effective number of rows."""
+    """Return Kish's effective number of rows."""
     own = reading.weight
     return reading.n if own is None else effective_size_of(own)
 
 
 def error_interval(reading: PointEstimate, level: float) -> Interval | None:
-    """From the standard error: normal, on the logit scale where the reading is so there, by
-    Student's t where it comes in clusters; None where it is not known."""
+    """Return the interval based on the standard error, or None if this is not known.
+
+    The interval is normal, on the transformed scale if the point estimate has one. For clustered
+    rows it uses Student's t.
+    """
     found, value, clusters = reading.standard_error, reading.value, reading.clusters
     if found is None:
         return None
@@ -90,7 +96,7 @@ def error_interval(reading: PointEstimate, level: float) -> Interval | None:
 
 
 def _transformed_interval(reading: PointEstimate, found: StandardError, level: float) -> Interval:
-    """On the scale on which the reading is more nearly normal."""
+    """Return the interval on the scale on which the point estimate is closer to normal."""
     assert reading.transform is not None
     scale, value, se = SCALES[reading.transform], reading.value, found.se
     name = f"{found.name}, {scale.name}"
@@ -133,10 +139,13 @@ _MEANS = (
 
 
 def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
-    """A number of clustered rows by Student's t of its CR2 error, on the scale that it has: of a
-    share, or a mean between two ends, Wilson's interval with the effective number of rows; of an
-    area the logit; of a mean that is never negative the logarithm; of an agreement, which is 1 less
-    a ratio of two sums, that of this ratio."""
+    """Return the interval of a point estimate on clustered rows, by Student's t of its CR2 error.
+
+    The scale depends on the kind of the point estimate: a proportion, or a mean with finite bounds,
+    has Wilson's interval with the effective number of rows; an area uses the logit scale; a mean
+    that is never negative the log scale; a coefficient of agreement, which is 1 minus a ratio of
+    two sums, the log scale of this ratio.
+    """
     found, clusters, value = reading.standard_error, reading.clusters, reading.value
     if clusters is None or not isinstance(found, StandardError):
         return found if isinstance(found, Interval) and reading.is_reduced else None
@@ -172,7 +181,7 @@ def cluster_interval(reading: PointEstimate, level: float) -> Interval | None:
 
 
 def _wilson_of_clusters(reading: PointEstimate, found: StandardError, level: float) -> Interval:
-    """As a share of the range of values."""
+    """Return Wilson's interval of the value as a proportion of the range of values."""
     assert reading.clusters is not None
     (low, high), own = reading.bounds, None if reading.influence is None else reading.influence()
     length = high - low
@@ -191,7 +200,7 @@ def _wilson_of_clusters(reading: PointEstimate, found: StandardError, level: flo
 
 
 def _bootstrap_name(reading: PointEstimate) -> str:
-    """What its bootstrap is called."""
+    """Return the name of the bootstrap of a point estimate."""
     name = "bootstrap [B]" if reading.clusters is None else reading.clusters.bootstrap
     name = reading.resampling_name or name
     if reading.operands is None:
@@ -218,7 +227,7 @@ def _bca_interval(reading: PointEstimate, level: float) -> Interval | None:
 
 
 def _jackknife(reading: PointEstimate) -> tuple[FloatArray, FloatArray | None] | None:
-    """How much units move the value, and for how many rows each stands."""
+    """Return the influence of units on the value, and the number of rows that each represents."""
     if reading.jackknife is not None:
         return reading.jackknife()
     if reading.group_jackknife is not None and not reading.is_biased:
@@ -264,7 +273,7 @@ Makes = Callable[[PointEstimate], "Procedure | None"]
 
 
 def procedure_by_name(reading: PointEstimate, name: str) -> Procedure | None:
-    """The procedure of a difference by what it goes by; None where it does not apply."""
+    """Return the procedure of a difference by its name, or None if it does not apply."""
     if reading.procedure_by_method is not None:
         return reading.procedure_by_method(name)
     return _PROCEDURES[name](reading) if name in _PROCEDURES else None
@@ -276,9 +285,21 @@ def _shared_fields(reading: PointEstimate) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Differences:
-    """Differences of units whose mean a difference is, exactly or to first order, with what each of
-    them weighs, how many have each value, or both, or how they are spread; and how many units
-    differ at all."""
+    """Differences on units whose mean, exactly or to first order, is a given difference.
+
+    Attributes
+    ----------
+    values : ndarray or Histogram
+        Distinct or single differences, or their distribution.
+    differing : int
+        Number of units on which the two systems differ at all.
+    weight : ndarray or None
+        Weight of each unit, or of the units with each value.
+    counts : ndarray or None
+        Number of units with each value.
+    exact : bool
+        Whether ``values`` are values of units, so that the range of the measure bounds them.
+    """
 
     values: FloatArray | Histogram
     differing: int
@@ -289,13 +310,13 @@ class _Differences:
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Number of values."""
         of = self.values
         return of.rows if isinstance(of, Histogram) else len(of)
 
     @property
     def ends(self) -> FloatArray:
-        """The least and the largest of them."""
+        """Smallest and largest value."""
         of = self.values
         if isinstance(of, Histogram):
             return np.array([of.least, of.most])
@@ -303,14 +324,14 @@ class _Differences:
 
     @property
     def zero(self) -> _Differences:
-        """The same, were all of them 0."""
+        """The same differences with all values set to 0."""
         of = self.values
         zero = of.transform(0.0, times=0.0) if isinstance(of, Histogram) else np.zeros(len(of))
         return replace(self, values=zero)
 
 
 def unit_differences(reading: PointEstimate) -> _Differences | None:
-    """Those of a difference of independent units that are at hand, or whose spread is known."""
+    """Return the differences on independent units, or their distribution; None if unavailable."""
     if reading.clusters is not None:
         return None
     if reading.discordant_proportions is not None:
@@ -345,8 +366,10 @@ def unit_differences(reading: PointEstimate) -> _Differences | None:
 def _differences_from_influence(
     reading: PointEstimate, influence: Influence
 ) -> _Differences | None:
-    """The difference and how much each row moves it, times their number; of rows of weight 0
-    nothing."""
+    """Return differences from influence values: for each row, the difference plus n times these.
+
+    Rows of weight 0 are excluded.
+    """
     weight, space = reading.weight, influence.space
     if len(influence.column) != reading.n:
         return None
@@ -364,8 +387,10 @@ def _differences_from_influence(
 def _differences_from_spread(
     reading: PointEstimate, found: UnitDifferences | None
 ) -> _Differences | None:
-    """By how values of units are spread, or how much each row moves the difference: these vary
-    about it."""
+    """Return differences from the distribution of values of units or of influence values.
+
+    Influence values are shifted so that their mean is the difference.
+    """
     if found is None or not found.spread.is_bounded:
         return None
     spread, exact = found.spread, found.exact
@@ -376,7 +401,7 @@ def _differences_from_spread(
 
 
 def _differences_from_groups(reading: PointEstimate, groups: UnitGroups) -> _Differences | None:
-    """The same of rows of which many move it alike, by Kish's number of each group."""
+    """Return differences from groups of rows with equal influence, by Kish's number of each."""
     values, weight = groups.values, groups.weight
     if not np.isfinite(values).all():
         return None
@@ -389,8 +414,10 @@ def _differences_from_groups(reading: PointEstimate, groups: UnitGroups) -> _Dif
 
 
 def _unit_procedure(reading: PointEstimate) -> Procedure | None:
-    """Student's t or the Bayesian bootstrap about the mean, the wider; of what has no units at
-    hand, and of clusters, t alone."""
+    """Return the wider of Student's t and the Bayesian bootstrap about the mean.
+
+    Clusters, and point estimates without values of units, use Student's t alone.
+    """
     found = t_error(reading)
     units = unit_differences(reading)
     if units is None:
@@ -439,7 +466,7 @@ def _unit_procedure(reading: PointEstimate) -> Procedure | None:
 
 
 def _error_of_values(units: _Differences, reading: PointEstimate) -> StandardError:
-    """The standard error of the mean of differences."""
+    """Return the standard error of the mean of the differences."""
     of = units.values
     if isinstance(of, Histogram):
         total, size = (
@@ -458,8 +485,11 @@ def _error_of_values(units: _Differences, reading: PointEstimate) -> StandardErr
 
 
 def t_error(reading: PointEstimate) -> StandardError | Interval | None:
-    """The standard error with the degrees of freedom of its t: those that it has, else one less
-    than the rows, or than those of the smaller class where these are few."""
+    """Return the standard error with the degrees of freedom of its t distribution.
+
+    If the error does not have any, they are the number of rows minus one, or the size of the
+    smaller class minus one if this is small.
+    """
     found = reading.standard_error
     if not isinstance(found, StandardError) or found.degrees is not None:
         return found
@@ -469,19 +499,21 @@ def t_error(reading: PointEstimate) -> StandardError | Interval | None:
 
 
 def _t_procedure(reading: PointEstimate) -> Procedure | None:
-    """By the standard error and Student's t; where nothing differs in any of independent units, or
-    clusters, the Bayesian bootstrap of as many."""
+    """Return the procedure by the standard error and Student's t.
+
+    If no independent unit or cluster differs, it is the Bayesian bootstrap of this number of zeros.
+    """
     return _wald_procedure(reading, t_error(reading))
 
 
 def _delta(reading: PointEstimate) -> Procedure | None:
-    """By the standard error: normal, or t of clusters and of the jackknife."""
+    """Return the procedure by the standard error: normal, or t for clusters and the jackknife."""
     found = reading.standard_error
     return _wald_procedure(reading, found) if isinstance(found, StandardError) else None
 
 
 def _delong(reading: PointEstimate) -> Procedure | None:
-    """Of two AUCs."""
+    """Return DeLong's test of the difference between two AUCs, or None if it does not apply."""
     found = reading.standard_error
     named = isinstance(found, StandardError) and found.name.startswith(("DeLong", "Obuchowski"))
     return _wald_procedure(reading, found) if named else None
@@ -530,7 +562,7 @@ def _wald_procedure(
 
 
 def _student(reading: PointEstimate) -> Procedure | None:
-    """Student's t of the differences of units, or of how much rows move the difference."""
+    """Return Student's t procedure of differences on units, or of their influence values."""
     if reading.is_unit_mean and reading.units is not None:
         own = reading.units.error
         found: StandardError | Interval | None = replace(own, se=own.se * reading.factor)
@@ -552,7 +584,7 @@ def _student(reading: PointEstimate) -> Procedure | None:
 
 
 def _bayesian_bootstrap(reading: PointEstimate) -> Procedure | None:
-    """The Bayesian bootstrap about the mean."""
+    """Return the procedure by the Bayesian bootstrap about the mean."""
     made = _unit_procedure(reading)
     if not isinstance(made, Wald) or made.bayes is None:
         return None
@@ -571,7 +603,7 @@ def _bayesian_bootstrap(reading: PointEstimate) -> Procedure | None:
 def _replicate_procedure(
     reading: PointEstimate, drawn: FloatArray, method: str, name: str, **parts: Any
 ) -> Procedure:
-    """By replicates, where enough of them have a value and they vary."""
+    """Return the procedure by replicates, or one with a reason if too few of them are usable."""
     shared = {**_shared_fields(reading), "method": method, "name": name}
     usable = intervals.usable_replicates(drawn, method)
     if isinstance(usable, Interval):
@@ -586,7 +618,7 @@ def _replicate_procedure(
 
 
 def _replicate_df(reading: PointEstimate) -> float | None:
-    """The degrees of freedom of replicates beside those of other differences."""
+    """Return the degrees of freedom of replicates, for comparison with other differences."""
     if reading.clusters is not None:
         return max(reading.clusters.degrees, 1.0)
     sizes = reading.sizes() or (effective_number(reading),)
@@ -602,7 +634,7 @@ def _bootstrap_procedure(reading: PointEstimate) -> Procedure | None:
 
 
 def _bootstrap_test_name(reading: PointEstimate) -> str:
-    """What its bootstrap is called as a test."""
+    """Return the name of the bootstrap test."""
     return BY_REPLICATES[reading.clusters is not None]
 
 
@@ -639,8 +671,11 @@ def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
 
 
 def _studentised_difference(reading: PointEstimate) -> Procedure | None:
-    """The quantiles of t in replicates take the place of Student's: the limits are those of
-    value − t·se."""
+    """Return the bootstrap-t procedure.
+
+    Quantiles of the studentized replicates replace those of Student's t: the limits are quantiles
+    of value − t·se.
+    """
     found = None if reading.studentized_replicates is None else reading.studentized_replicates()
     if found is None:
         return None
@@ -662,7 +697,7 @@ def _studentised_difference(reading: PointEstimate) -> Procedure | None:
 
 
 def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
-    """By tables of cells as likely as the rows make them."""
+    """Return the procedure by draws of the cells from their posterior distribution."""
     if reading.posterior_draws is None or "Jeffreys of the cells" not in reading.methods:
         return None
     likely = reading.posterior_draws()
@@ -676,7 +711,7 @@ def _posterior_procedure(reading: PointEstimate) -> Procedure | None:
 
 
 def nothing_differs(reading: PointEstimate) -> bool:
-    """Whether no row moves one of two numbers by more than the other."""
+    """Check that no row has more influence on one of two values than on the other."""
     found = reading.standard_error
     if isinstance(found, StandardError) and np.isfinite(found.se):
         return abs(reading.value) <= reading.tolerance and found.se == 0
@@ -686,7 +721,7 @@ def nothing_differs(reading: PointEstimate) -> bool:
 
 
 def _unit_differences(reading: PointEstimate) -> FloatArray | None:
-    """The differences of independent units that count alike."""
+    """Return the differences on independent units of equal weight, or None."""
     units = reading.units
     if (
         not isinstance(units, UnitValues)
@@ -737,9 +772,11 @@ def _location_procedure(
     of: str,
     test: Callable[[str], TestResult],
 ) -> Procedure:
-    """A test of where the differences of units lie, which need not be where their mean does. Of
-    units whose mean is another number than the value, as squares are, it knows no difference but
-    none."""
+    """Return a test of the location of the differences, which may differ from that of their mean.
+
+    If the mean of the units is not the value, as for squares and RMSE, only the hypothesis of no
+    difference can be tested.
+    """
     number = int(np.count_nonzero(paired_tests.defined_differences(values)))
     method = f"{name}, {of} of units that differ"
     shared = {**_shared_fields(reading), "method": method, "name": name}
@@ -784,8 +821,11 @@ def _randomization_procedure(reading: PointEstimate) -> Procedure | None:
 
 
 def _swap_test(reading: PointEstimate) -> Callable[[str], TestResult] | None:
-    """The randomization of what is no mean of units: of ratios of sums, or of units whose means are
-    equal where the values are, as squares."""
+    """Return the randomization test of an estimate that is not a mean over units.
+
+    Such estimates are ratios of sums, and functions of means that are equal if and only if the
+    means are, as RMSE.
+    """
     values, settings = _unit_differences(reading), reading.settings
     if reading.permutation_test is not None or values is None:
         return reading.permutation_test
@@ -814,7 +854,7 @@ def _mcnemar(reading: PointEstimate, *, mid: bool = False) -> Procedure | None:
 
 
 def _paired_proportions(reading: PointEstimate) -> Procedure | None:
-    """Of rows that are right or wrong, of which counts say all."""
+    """Return the procedure for a difference between paired proportions, or None."""
     return None if reading.discordant_proportions is None else _unit_procedure(reading)
 
 

@@ -1,4 +1,4 @@
-"""Bands around curves: pointwise from bootstrap replicates, simultaneous from Kolmogorov bounds."""
+"""Confidence bands of curves: pointwise by the bootstrap, simultaneous by Kolmogorov bounds."""
 
 from __future__ import annotations
 
@@ -22,11 +22,15 @@ Limits = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class ThresholdReplicates:
-    """Bootstrap replicates of the counts of a few thresholds.
+    """Bootstrap replicates of the true and false positives at some thresholds.
 
-    ``places`` are the thresholds, ascending, each by the number of distinct scores at or above it;
-    none of them and all of them are among them. ``positive`` and ``negative`` have the weight of
-    the true and of the false positives there, shape ``(B, len(places))``.
+    Attributes
+    ----------
+    threshold_indices : ndarray of int, shape (G,)
+        Thresholds in ascending order, each as the number of distinct scores at or above it; 0 and
+        the number of all distinct scores are among them.
+    positive, negative : ndarray of shape (B, G)
+        Weight of the true and of the false positives at each threshold.
     """
 
     threshold_indices: npt.NDArray[np.intp]
@@ -37,7 +41,7 @@ class ThresholdReplicates:
     def draw(
         cls, ranked: RankedRows, places: npt.NDArray[np.intp], settings: Settings
     ) -> ThresholdReplicates:
-        """The replicates, from the same draws as all others of the same seed."""
+        """Draw the replicates, from the same random numbers as all others with this seed."""
         from calipers import _core
 
         ends = np.flatnonzero(ranked.last_mask)
@@ -56,10 +60,11 @@ class ThresholdReplicates:
     def drawn_by_block(
         cls, table: ScoreTable, places: npt.NDArray[np.intp], settings: Settings
     ) -> ThresholdReplicates:
-        """The replicates of independent rows, drawn block by block between the places.
+        """Draw the replicates of independent rows, block by block between the thresholds.
 
-        How often the rows of a block are drawn in all has Poisson's distribution too, so that many
-        rows take no longer than few. Where their weights differ, so many effective rows are drawn.
+        The total number of draws of the rows of a block also has a Poisson distribution, so that
+        the time does not depend on the number of rows. If weights differ, Kish's effective number
+        of rows is drawn.
         """
         places = np.union1d(places, [0, len(table.scores)])
         columns = np.stack([table.positive, table.negative])
@@ -73,7 +78,7 @@ class ThresholdReplicates:
         return cls(places, counts[:, 0], counts[:, 1])
 
     def rates(self, places: npt.NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
-        """TPR and FPR at some of the places."""
+        """Return TPR and FPR at some of the thresholds."""
         at = np.searchsorted(self.threshold_indices, places)
         with np.errstate(invalid="ignore"):
             return (
@@ -82,8 +87,11 @@ class ThresholdReplicates:
             )
 
     def tpr(self, fpr: FloatArray) -> FloatArray:
-        """TPR at these FPR, by straight lines between the places and at the top of upright ones;
-        NaN in replicates without positives or without negatives."""
+        """Return TPR at the given FPR.
+
+        It is interpolated linearly between the thresholds; on vertical segments it is the upper
+        end. It is NaN in replicates without positives or without negatives.
+        """
         known = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
         out = np.full((len(known), len(fpr)), np.nan)
         for at in np.flatnonzero(known):
@@ -92,8 +100,11 @@ class ThresholdReplicates:
         return out
 
     def precision(self, recall: FloatArray) -> FloatArray:
-        """Precision at the first threshold that reaches these recalls and calls anything positive;
-        by a straight line where several thresholds lie between two places; NaN as in :meth:`tpr`.
+        """Return precision at the given recalls.
+
+        It is the precision at the first threshold that reaches the recall with at least one
+        predicted positive; interpolated linearly if several distinct scores lie between two
+        thresholds; NaN as in :meth:`tpr`.
         """
         known = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
         out = np.full((len(known), len(recall)), np.nan)
@@ -111,15 +122,20 @@ class ThresholdReplicates:
         return out
 
     def gain(self, shares: FloatArray) -> FloatArray:
-        """Recall where these shares are predicted positive, by straight lines between the places;
-        NaN in replicates without positives."""
+        """Return recall at the given proportions of rows that are predicted positive.
+
+        It is interpolated linearly between the thresholds, and NaN in replicates without positives.
+        """
         total = self.positive + self.negative
         with np.errstate(invalid="ignore"):
             volume, recall = total / total[:, -1:], self.positive / self.positive[:, -1:]
         return np.array([np.interp(shares, x, y) for x, y in zip(volume, recall, strict=True)])
 
     def net_benefit(self, places: npt.NDArray[np.intp], p: FloatArray) -> FloatArray:
-        """TP/n − FP/n · p/(1 − p) at some of the places, each with a threshold probability."""
+        """Return net benefit at some of the thresholds, TP/n − FP/n · p/(1 − p).
+
+        ``p`` is the threshold probability of each.
+        """
         at = np.searchsorted(self.threshold_indices, places)
         total = self.positive[:, -1:] + self.negative[:, -1:]
         with np.errstate(invalid="ignore"):
@@ -127,10 +143,10 @@ class ThresholdReplicates:
 
 
 def pointwise_band(replicates: FloatArray, level: float) -> Limits:
-    """Percentile limits at each place of a grid by itself.
+    """Return percentile limits at each point of a grid separately.
 
-    ``replicates`` has shape ``(B, G)``; the limits have shape ``(G,)``, NaN where too many
-    replicates have no value.
+    ``replicates`` has shape ``(B, G)``; the limits have shape ``(G,)``, and are NaN if more than 5%
+    of the replicates are undefined.
     """
     low, high = np.full((2, replicates.shape[1]), np.nan)
     share = np.isfinite(replicates).mean(axis=0)
@@ -146,11 +162,11 @@ def pointwise_band(replicates: FloatArray, level: float) -> Limits:
 
 
 def simultaneous_band(replicates: FloatArray, level: float) -> Limits:
-    """Limits over a grid within which the share ``level`` of the replicates lies as a whole.
+    """Return limits over a grid that contain the proportion ``level`` of entire replicates.
 
-    They are order statistics of equal rank at every place: the k-th smallest and the k-th largest,
-    with the largest k that leaves enough replicates inside; where even the extremes do not, these.
-    ``replicates`` has shape ``(B, G)`` and no NaN in a replicate that has any value.
+    They are order statistics of equal rank at every point: the k-th smallest and the k-th largest,
+    with the largest k that leaves enough replicates inside, or the extremes if there is no such k.
+    ``replicates`` has shape ``(B, G)``; a replicate is either defined everywhere or NaN.
     """
     whole = replicates[np.isfinite(replicates).all(axis=1)]
     if len(whole) < (1 - MOST_DEGENERATE) * len(replicates) or not len(whole):
@@ -169,12 +185,17 @@ def simultaneous_band(replicates: FloatArray, level: float) -> Limits:
 
 
 def kolmogorov_distance(n: float, level: float) -> float:
-    """How far an empirical distribution of ``n`` draws strays from the true one anywhere:
-    √(ln(2/(1 − level)) / 2n), not exceeded with probability ``level`` or more, for every n and
-    every distribution.
+    """Return the bound on the distance between an empirical and the true distribution function.
 
-    Source: Dvoretzky, Kiefer and Wolfowitz 1956, with the constant of Massart 1990.
+    The largest distance with ``n`` draws is at most √(ln(2/(1 − level)) / 2n) with a probability of
+    at least ``level``, for every n and every distribution.
 
+    References
+    ----------
+    Dvoretzky, Kiefer and Wolfowitz 1956, with the constant of Massart 1990.
+
+    Examples
+    --------
     >>> round(kolmogorov_distance(100, 0.95), 4)
     0.1358
     """
@@ -184,17 +205,23 @@ def kolmogorov_distance(n: float, level: float) -> float:
 def roc_limits(
     fpr: FloatArray, tpr: FloatArray, sizes: tuple[float, float], grid: FloatArray, level: float
 ) -> Limits:
-    """TPR limits over a grid of FPR that hold for the whole ROC curve at once.
+    """Return simultaneous limits of TPR over a grid of FPR, for the whole ROC curve.
 
     ``fpr`` and ``tpr`` are the points of the empirical curve from (0, 0) to (1, 1), ``sizes`` the
-    numbers of positives and of negatives. Both rates stay within their
-    :func:`kolmogorov_distance` at every threshold with probability ``level`` or more, since the
-    classes are independent samples and each takes √level; so the true curve stays within the union
-    of the rectangles of these half-widths around the points. The guarantee holds for every sample
-    size and makes the band wide: the true curve lies within it more often than ``level``. For
-    weighted rows the sizes are effective ones, and the guarantee is approximate.
+    numbers of positives and of negatives.
 
-    Source: Campbell 1994 (Statistics in Medicine 13), the fixed-width band from Kolmogorov bounds.
+    Notes
+    -----
+    Both rates stay within their :func:`kolmogorov_distance` at every threshold with a probability
+    of at least ``level``, since the classes are independent samples and each is given √level; so
+    the true curve stays within the union of the rectangles of these half-widths around the points.
+    The guarantee holds for every sample size and makes the band conservative: it covers the true
+    curve more often than ``level``. For weighted rows the sizes are effective ones, and the
+    guarantee is approximate.
+
+    References
+    ----------
+    Campbell 1994 (Statistics in Medicine 13), the fixed-width band from Kolmogorov bounds.
     """
     of_positives, of_negatives = (kolmogorov_distance(n, math.sqrt(level)) for n in sizes)
     low, high = _local_range(fpr, tpr, grid, of_negatives)
@@ -204,11 +231,11 @@ def roc_limits(
 def precision_limits(
     fpr: FloatArray, tpr: FloatArray, sizes: tuple[float, float], grid: FloatArray, level: float
 ) -> Limits:
-    """Precision limits over a grid of recall that hold for the whole curve at once.
+    """Return simultaneous limits of precision over a grid of recall, for the whole curve.
 
-    As in :func:`roc_limits`, but the share of positives in the population is estimated too, by
-    Clopper and Pearson's interval; each of the three takes the cube root of ``level``. Precision at
-    recall r and false positive rate f is πr / (πr + (1 − π)f), largest at the least f and the
+    They follow from the bounds of :func:`roc_limits` and Clopper and Pearson's interval of the
+    prevalence π; each of the three is given the cube root of ``level``. Precision at recall r and
+    false positive rate f is πr / (πr + (1 − π)f), which is largest at the smallest f and the
     largest π.
     """
     from scipy.special import betaincinv
@@ -230,8 +257,11 @@ def precision_limits(
 
 
 def _local_range(x: FloatArray, y: FloatArray, grid: FloatArray, distance: float) -> Limits:
-    """The least and the largest ``y`` of an ascending curve within ``distance`` of a place in
-    ``x``; where its points are farther apart, that of the points on both sides."""
+    """Return the range of ``y`` of an ascending curve near each grid point.
+
+    It includes the points within a ``distance`` of the grid point in ``x``. If there are none, it
+    is that of the points on both sides.
+    """
     before = np.searchsorted(x, grid - distance, side="left") - 1
     after = np.searchsorted(x, grid + distance, side="right")
     least = np.where(before < 0, 0.0, y[np.maximum(before, 0)])

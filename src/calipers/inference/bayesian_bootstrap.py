@@ -1,11 +1,12 @@
-"""The Bayesian bootstrap with end points, without drawing.
+"""Bayesian bootstrap of a mean with added end points, computed without simulation.
 
-Units count by Dirichlet(1, …, 1, ½) instead of one each (Rubin 1981), half a unit at one end of the
-range having been added to them: the lower limit knows of the lower end alone, the upper limit of
-the upper. Half a unit at the far end would lift the near limit of values that lie close to the
-other above what they vary by. Of units that are 0 or 1 the limits lie between Jeffreys' and Clopper
-and Pearson's. What the (weighted) mean is over all such counts is known as exactly as numbers
-allow, so that neither seeds nor replicates matter.
+Units have Dirichlet(1, …, 1, ½) weights instead of equal ones (Rubin 1981), after half a unit at
+one end of the range has been added: at the lower end for the lower limit, at the upper end for the
+upper limit. Half a unit at the far end would shift the near limit of values that are close to the
+other end by more than their variability. For units that are 0 or 1 the limits are between those of
+Jeffreys and of Clopper and Pearson. The distribution of the (weighted) mean over all such weights
+is computed to numerical precision, so that results do not depend on a seed or a number of
+replicates.
 """
 
 from __future__ import annotations
@@ -27,10 +28,14 @@ def lower_tail(
     level: float,
     weight: FloatArray | None = None,
 ) -> Interval:
-    """The lower tail of the mean of ``values`` and half a unit at the lower of the ``ends``,
-    counted by Dirichlet, and the upper tail of it with half a unit at the upper end; as far as the
-    mean itself, where that lies beyond. ``weight`` is what each of the values weighs.
+    """Return the interval of a mean by the Bayesian bootstrap with half a unit at the near end.
 
+    The lower limit is the lower tail of the mean of ``values`` and half a unit at the lower of the
+    ``ends``, the upper limit the upper tail with half a unit at the upper end; the interval is
+    extended to the mean itself if this is outside. ``weight`` is the weight of each value.
+
+    Examples
+    --------
     >>> values = np.repeat([1.0, 0.0], [20, 180])
     >>> interval = lower_tail(values, (0.0, 1.0), 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)  # of Beta(20, 180½), Beta(20½, 180)
@@ -56,8 +61,10 @@ def lower_tail(
 def upper_tail(
     values: FloatArray | Histogram, end: float, level: float, weight: FloatArray | None = None
 ) -> float:
-    """The upper of the equal tails of the mean of ``values`` and half a unit at one ``end``; NaN
-    where all of them are one number, or the end is not known."""
+    """Return the upper equal-tailed limit of the mean of ``values`` and half a unit at one ``end``.
+
+    It is NaN if all of these are equal, or if the end is not finite.
+    """
     of = _DirichletMean.from_values(values, (end,), weight)
     return math.nan if of is None else float(of.quantiles(np.array([(1 + level) / 2]))[0])
 
@@ -65,22 +72,29 @@ def upper_tail(
 def standard_deviation(
     values: FloatArray, ends: tuple[float, float], weight: FloatArray | None = None
 ) -> float:
-    """The standard deviation of that mean, which is above 0 wherever the ends are apart."""
+    """Return the standard deviation of the mean with half a unit at each end.
+
+    It is positive whenever the ends differ.
+    """
     of = _DirichletMean.from_values(values, ends, weight)
     return 0.0 if of is None else of.spread
 
 
 def n_nonzero(apart: FloatArray) -> int:
-    """How many are not 0, but for rounding."""
+    """Return the number of values that differ from 0 by more than rounding error."""
     sizes = np.abs(apart)
     return int(np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)))
 
 
 def reach(apart: FloatArray, most: float = math.inf) -> float:
-    """How far off half units are put where the range has no end, or none that units come near, as
-    of differences of two systems: farther than all those there are, the more so the fewer m are
-    not 0 at all, max|x|·(1 + 2/m); and ``most`` at most, or where the units say nothing.
+    """Return the distance at which half units are placed if the range has no natural end.
 
+    This holds for differences between two systems, whose theoretical ends no unit comes near. The
+    distance is max|x|·(1 + 2/m), where m is the number of values other than 0, at most ``most``;
+    and ``most`` if the values carry no information.
+
+    Examples
+    --------
     >>> reach(np.array([0.0, 0.5, 0.0, -0.25]))
     1.0
     """
@@ -91,8 +105,10 @@ def reach(apart: FloatArray, most: float = math.inf) -> float:
 
 
 class _DirichletMean:
-    """Σgwx/Σgw of numbers x with weights w, where the g are independent Gamma of these shapes.
-    Within, x goes from 0 to 1."""
+    """Distribution of Σgwx/Σgw for numbers x with weights w and independent Gamma variables g.
+
+    ``mass`` has the shape parameters of the g. Internally, x is scaled to [0, 1].
+    """
 
     def __init__(self, x: FloatArray, weight: FloatArray, mass: FloatArray) -> None:
         self.low, self.length = float(x.min()), float(np.ptp(x))
@@ -111,12 +127,14 @@ class _DirichletMean:
         ends: tuple[float, ...],
         weight: FloatArray | None = None,
     ) -> _DirichletMean | None:
-        """Of values and half a unit at each of the ends; None where all of them are one number, or
-        an end is not known."""
+        """Create it from values and half a unit at each of the ends.
+
+        Return None if all of these are equal, or if an end is not finite.
+        """
         return _AugmentedValues.from_values(values, weight).mean(ends)
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
-        """Where these shares of it are below: all digits, by the inversion of Daniels 1987."""
+        """Return the quantiles at the given proportions, by the inversion of Daniels 1987."""
         from calipers import _core
 
         of = self.x, self.weight, self.mass
@@ -126,8 +144,11 @@ class _DirichletMean:
 
 @dataclass(frozen=True, eq=False)
 class _AugmentedValues:
-    """Values that half units at ends are added to: what they are, what each weighs beside an end,
-    how many there are of it; the least and the most of them."""
+    """Values to which half units at the ends of the range are added.
+
+    ``x`` are the values, ``weight`` their weights relative to an end, ``mass`` the number of units
+    of each, ``lower`` and ``upper`` their range.
+    """
 
     x: FloatArray
     weight: FloatArray
@@ -139,9 +160,12 @@ class _AugmentedValues:
     def from_values(
         cls, values: FloatArray | Histogram, weight: FloatArray | None = None
     ) -> _AugmentedValues:
-        """Of values, rows of weight 0 aside. Equal values are one, and neighbours where there are
-        many: of each group its mean, what a unit of it weighs, and how many there are by Kish's
-        number, which is what the sum of their Gamma numbers has for a shape."""
+        """Create it from values, without rows of weight 0.
+
+        Equal values are combined, and so are neighboring ones if there are many. A group has its
+        mean, the weight of one unit, and the number of units by Kish's formula, which is the shape
+        parameter of the sum of their Gamma variables.
+        """
         of = values if isinstance(values, Histogram) else Histogram.from_rows(values, weight)
         # An end weighs what a unit does of as many as there are by Kish's number.
         end = float(of.squares.sum() / of.sums.sum()) if len(of.sums) else 1.0
@@ -149,8 +173,10 @@ class _AugmentedValues:
         return cls(of.mean, own / end, of.sums / own, of.least, of.most)
 
     def mean(self, ends: tuple[float, ...]) -> _DirichletMean | None:
-        """With half a unit at each of the ends; None where all of them are one number, or an end is
-        not known."""
+        """Return the distribution of the mean with half a unit at each of the ends.
+
+        Return None if all values are equal, or if an end is not finite.
+        """
         most, least = max(self.upper, *ends), min(self.lower, *ends)
         if not 0 < most - least < math.inf:
             return None
@@ -170,13 +196,15 @@ _STEP, _NODES = 1 / 8, 360
 
 
 class AugmentedMean:
-    """The mean of differences of units and half a unit at either of ``ends``, counted by Dirichlet:
-    its quantiles, and how much of it lies on either side of a number.
+    """Distribution of the mean of differences on units and half a unit at either of two ends.
 
-    The half units lie about the mean difference, not about 0, so that they widen the distribution
-    without moving it (:func:`ends_about`). ``counts`` is how many units have each of the values,
-    ``weight`` what each of the units weighs, or those that have a value.
+    Units have Dirichlet weights. The half units are placed about the mean difference, not about 0,
+    so that they widen the distribution without shifting it (:func:`ends_about`). ``counts`` is the
+    number of units with each value, ``weight`` the weight of each unit, or of the units with each
+    value.
 
+    Examples
+    --------
     >>> of = AugmentedMean.of(np.array([0.2, 0.1, 0.3]), (-0.3, 0.7))
     >>> [round(float(q), 3) for q in of.quantiles(np.array([0.05, 0.95]))]
     [0.002, 0.398]
@@ -199,7 +227,7 @@ class AugmentedMean:
         weight: FloatArray | None = None,
         counts: FloatArray | None = None,
     ) -> AugmentedMean | None:
-        """None where there is no length, or an end is not known."""
+        """Create it, or return None if all values are equal or an end is not finite."""
         if counts is None or isinstance(values, Histogram):
             made = _DirichletMean.from_values(values, ends, weight)
             return None if made is None else cls(made)
@@ -215,22 +243,24 @@ class AugmentedMean:
 
     @property
     def standard_deviation(self) -> float:
-        """Its standard deviation."""
+        """Standard deviation of the mean."""
         return self._of.spread
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
-        """Where these shares of it are below."""
+        """Return the quantiles at the given proportions."""
         key = shares.tobytes()
         if key not in self._quantiles:
             self._quantiles[key] = self._of.quantiles(shares)
         return self._quantiles[key]
 
     def tails(self, at: float) -> tuple[float, float]:
-        """How much of it lies below a number, and above, each to its own digits.
+        """Return the probabilities below and above a number, each to full relative precision.
 
-        By the integral of the inversion (Daniels 1987) that the quantiles are found with: the mean
-        is below t where Q = Σgw(x − t) is below 0, whose cumulant generating function is K(s) =
-        −Σa·log(1 − sw(x − t)), a being the shapes of the g.
+        Notes
+        -----
+        They are computed by the integral of the inversion (Daniels 1987) that also gives the
+        quantiles: the mean is below t if Q = Σgw(x − t) is below 0, whose cumulant generating
+        function is K(s) = −Σa·log(1 − sw(x − t)), where a are the shapes of the g.
         """
         if at not in self._tails:
             self._tails[at] = self._found_tails(at)
@@ -267,11 +297,15 @@ class AugmentedMean:
 def ends_about(
     values: FloatArray, mean: float, differ: int, most: float = math.inf
 ) -> tuple[float, float] | None:
-    """Where half units are put about the mean of differences ``differ`` of which are not 0: at
-    mean ± R, with R the largest distance from the mean times 1 + 2/differ. No two differences are
-    farther from each other than ``most`` from 0, where that is known; it is R where none differs.
-    None where nothing says how far.
+    """Return the positions of the half units about the mean of differences, or None.
 
+    They are mean ± R, where R is the largest distance from the mean times 1 + 2/``differ``, and
+    ``differ`` is the number of differences other than 0. R and both positions are at most ``most``
+    in size, if this is finite; if no difference is other than 0, the positions are ±``most``. None
+    is returned if these are not finite either.
+
+    Examples
+    --------
     >>> ends_about(np.array([0.0, 0.0, 2.0, 0.0]), 0.5, 1, 4.5)  # 1.5 · 3 from the mean
     (-4.0, 4.5)
     """
@@ -285,8 +319,11 @@ def ends_about(
 
 
 def _saddlepoint(apart: FloatArray, mass: FloatArray) -> tuple[float, float, float]:
-    """Where K′(s) = Σa·c/(1 − sc) is 0, as far from 0 as the integrand needs; K″ there, and half of
-    the third derivative."""
+    """Return the saddlepoint, the root of K′(s) = Σa·c/(1 − sc), with derivatives of K there.
+
+    These are K″ and half of the third derivative. The saddlepoint is kept as far from 0 as the
+    integrand requires.
+    """
     low, high = 1 / float(apart.min()), 1 / float(apart.max())
     least = 0.5 / math.sqrt(float(mass @ np.square(apart)))
     least = -least if float(mass @ apart) > 0 else least

@@ -1,10 +1,11 @@
-"""Rows that come in clusters: several from one user, patient or site, and so not independent.
+"""Inference for clustered rows: several rows of one user, patient or site, hence not independent.
 
-Standard errors come from the sums of influence of each cluster, with the small-sample correction
-and the degrees of freedom of Bell and McCaffrey (2002), known as CR2: of clusters of equal size
-these are √(K/(K − 1)·Σf²) and K − 1, of one large cluster among small ones far fewer degrees, since
-the error then rests on little more than that one. (Imbens and Kolesár 2016; Pustejovsky and Tipton
-2018.) By name, the bootstrap draws whole clusters. A row of weight w counts w times.
+Standard errors are computed from the influence summed by cluster, with the small-sample correction
+and the degrees of freedom of Bell and McCaffrey (2002), known as CR2. With K clusters of equal size
+these are √(K/(K − 1)·Σf²) and K − 1; with one large cluster among small ones the degrees of freedom
+are far fewer, because the error then depends mainly on this cluster. (Imbens and Kolesár 2016;
+Pustejovsky and Tipton 2018.) The bootstrap, if it is requested by name, resamples clusters. A row
+of weight w counts w times.
 """
 
 from __future__ import annotations
@@ -31,31 +32,43 @@ _NOTHING_ELSE = 1e-12
 
 
 class ClusterError(NamedTuple):
-    """The standard error of an estimate, and the degrees of freedom of its t."""
+    """Standard error of an estimate and the degrees of freedom of its t distribution."""
 
     se: float
     degrees: float
 
 
 def cr2(moved: FloatArray, held: FloatArray) -> ClusterError:
-    """The standard error of a sum over clusters, and the degrees of freedom of its t.
+    """Return the CR2 standard error of a sum over clusters and the degrees of freedom of its t.
 
-    ``moved`` (K,) is by how much each cluster moves the estimate, f: the sum over its rows of
-    weight times influence. ``held`` (K,) is what it holds of the denominator, of which h is its
-    share. The variance is Σf²/(1 − h). As if rows were independent, Var f = h(1 − h) and
-    Cov(f, f′) = −hh′, from which the degrees of freedom are those of Satterthwaite, 1/T with d =
-    1/(1 − h) and
+    Parameters
+    ----------
+    moved : ndarray of shape (K,) or (c, K)
+        Influence f of each cluster: the sum over its rows of weight times influence.
+    held : ndarray of shape (K,) or (c, K)
+        What each cluster contributes to the denominator; h is its proportion of the total.
+
+    Returns
+    -------
+    ClusterError
+        The error and the degrees of freedom; NaN if there are fewer than two clusters in any
+        component.
+
+    Notes
+    -----
+    The variance is Σf²/(1 − h). As if rows were independent, Var f = h(1 − h) and Cov(f, f′) =
+    −hh′, from which the degrees of freedom are those of Satterthwaite, 1/T with d = 1/(1 − h) and
 
         T = (Σdh²)² + Σd²h²(1 − 2h)
 
-    Of an estimate that is a sum of several, as the difference of two parts of the rows is, and an
-    AUC of the means of two classes, both have shape (c, K): f is the sum over the c of them, each
-    with shares h_c of its own, which count by the variance that each has alone, W_c. Then d =
-    ΣW_c·h_c / ΣW_c·h_c(1 − h_c). So the AUC of rows that are clusters of one has DeLong's error,
-    and two means of such have Welch's.
+    If the estimate is a sum of c components, as the difference between two subsets of the rows or
+    an AUC, which combines means over two classes, both arrays have shape (c, K): f is the sum over
+    the components, each of which has proportions h_c of its own, weighted by the variance W_c that
+    each has alone. Then d = ΣW_c·h_c / ΣW_c·h_c(1 − h_c). So the AUC of rows that are clusters of
+    size one has DeLong's error, and the difference between two means of such rows has Welch's.
 
-    NaN of fewer than two clusters, in any of the parts.
-
+    Examples
+    --------
     >>> moved = np.array([0.2, -0.1, 0.1, -0.2])
     >>> se, degrees = cr2(moved, np.ones(4))
     >>> round(se, 4), round(degrees, 4)  # √(4/3 · 0.1)
@@ -68,8 +81,10 @@ def cr2(moved: FloatArray, held: FloatArray) -> ClusterError:
 
 
 def cr2_influence(moved: FloatArray, held: FloatArray) -> tuple[FloatArray, float]:
-    """By how much each cluster moves an estimate, with the correction of :func:`cr2` in it, so that
-    the standard error is its norm; and the degrees of freedom."""
+    """Return the influence of each cluster with the correction of :func:`cr2`, and the df.
+
+    The standard error is the norm of the corrected influence.
+    """
     f, n = np.atleast_2d(moved), np.atleast_2d(held)
     total, there = f.sum(axis=0), n.sum(axis=1) > 0
     f, n = f[there], n[there]
@@ -92,32 +107,42 @@ def cr2_influence(moved: FloatArray, held: FloatArray) -> tuple[FloatArray, floa
 def two_parts_error(
     first: tuple[FloatArray, FloatArray], second: tuple[FloatArray, FloatArray]
 ) -> ClusterError:
-    """The standard error of a difference of two parts of the rows, whose clusters may have rows in
-    both: that of :func:`cr2` of the two, of each of which are given what clusters move and hold;
-    NaN where a part has fewer than two clusters."""
+    """Return the CR2 standard error of a difference between two subsets of the rows.
+
+    A cluster may have rows in both subsets. Each argument has the influence of the clusters and
+    their contributions to the denominator, as for :func:`cr2`. The error is NaN if a subset has
+    fewer than two clusters.
+    """
     (f, of_first), (g, of_second) = (map(np.atleast_2d, of) for of in (first, second))
     return cr2(np.vstack([f, -g]), np.vstack([of_first, of_second]))
 
 
 class ClusterBootstrap(Protocol):
-    """What the bootstrap has to know."""
+    """Settings that the cluster bootstrap needs."""
 
     @property
     def seed(self) -> int:
-        """Where the random numbers begin."""
+        """Seed of the random numbers."""
 
     @property
     def n_resamples(self) -> int:
-        """How many replicates."""
+        """Number of replicates."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterIndex:
-    """The cluster of each row, and the row's weight.
+    """Cluster and weight of each row.
 
-    ``code`` holds a number from 0 to ``size`` − 1, by the order of the clusters' names; it is what
-    a cluster is drawn by, and so it stays as it is in a part of the rows: the same cluster is drawn
-    equally often in both parts that it belongs to.
+    Attributes
+    ----------
+    code : ndarray of int, shape (n,)
+        Cluster of each row, from 0 to ``size`` − 1, in the order of the clusters' names. A cluster
+        is resampled by its code, which is therefore unchanged in a subset of the rows: a cluster
+        with rows in two subsets is drawn equally often in both.
+    size : int
+        Number of codes.
+    weight : ndarray of shape (n,) or None
+        Weights of the rows.
     """
 
     code: npt.NDArray[np.uint32]
@@ -126,7 +151,7 @@ class ClusterIndex:
 
     @classmethod
     def from_names(cls, names: npt.NDArray[Any], weight: FloatArray | None = None) -> ClusterIndex:
-        """The clusters of rows that name theirs."""
+        """Create the index from the name of each row's cluster."""
         if names.dtype.kind in "iu" and len(names):
             low, high = int(names.min()), int(names.max())
             if high - low <= 4 * len(names):  # nothing need be sorted
@@ -141,12 +166,12 @@ class ClusterIndex:
         return cls(code.astype(np.uint32).reshape(-1), len(found), weight)
 
     def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClusterIndex:
-        """Of some of the rows."""
+        """Return the index of a subset of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, code=self.code[rows], weight=weight)
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """Weighted sums of a value per row (n, k), by cluster (size, k)."""
+        """Return weighted sums by cluster (size, k) of values per row (n, k)."""
         if self.weight is None:
             weighted = values
         else:  # a row of weight 0 is no row, even where its value is infinite
@@ -157,14 +182,13 @@ class ClusterIndex:
         return np.column_stack(summed).astype(np.float64)
 
     def cluster_means(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The weighted mean of a value per row in each cluster that has rows, and what these
-        weigh."""
+        """Return the weighted mean of a value per row in each non-empty cluster, and its weight."""
         sums = self.sums(np.column_stack([values, np.ones(len(values))]))
         sums = sums[sums[:, 1] > 0]
         return sums[:, 0] / sums[:, 1], sums[:, 1]
 
     def matrices(self, cell: npt.NDArray[np.integer[Any]], shape: tuple[int, ...]) -> FloatArray:
-        """The weight in each cell of each cluster, as confusion matrices (size, *shape)."""
+        """Return the weight in each cell by cluster, as confusion matrices (size, *shape)."""
         cells = math.prod(shape)
         place = self.code.astype(np.int64) * cells + cell
         counts = np.bincount(place, self.weight, self.size * cells).astype(np.float64)
@@ -172,51 +196,57 @@ class ClusterIndex:
 
     @cached_property
     def n_clusters(self) -> int:
-        """How many clusters there are, rows of weight 0 aside."""
+        """Total number of clusters with rows of positive weight."""
         return int(np.count_nonzero(self.present))
 
     @cached_property
     def present(self) -> npt.NDArray[np.bool_]:
-        """Whether each cluster has rows here, those of weight 0 aside, shape ``(size,)``."""
+        """Whether each cluster has rows of positive weight here, shape ``(size,)``."""
         code = self.code if self.weight is None else self.code[self.weight > 0]
         return np.bincount(code, minlength=self.size) > 0
 
     @cached_property
     def cluster_weights(self) -> FloatArray:
-        """What the rows of each cluster weigh, shape ``(size,)``."""
+        """Total weight of the rows of each cluster, shape ``(size,)``."""
         return np.bincount(self.code, self.weight, self.size).astype(np.float64)
 
     @cached_property
     def degrees(self) -> float:
-        """The degrees of freedom of a mean over rows, K − 1 of K clusters of equal size; NaN of
-        one."""
+        """Degrees of freedom of a mean over rows: K − 1 for K equal clusters; NaN for one."""
         return cr2(np.zeros(self.size), self.cluster_weights)[1]
 
     def squares(self, moved: FloatArray) -> float:
-        """Σf² over clusters of what their rows move, each by how much more it counts for than one
-        of as many equal clusters as they are worth."""
+        """Return the sum of squares of influence over clusters, with the CR2 correction.
+
+        It is scaled by df/(df + 1), so that the correction is relative to equal clusters of the
+        same effective number.
+        """
         vector, degrees = cr2_influence(*self.cluster_sums(moved))
         return dot(vector, vector) * degrees / (degrees + 1)
 
     @property
     def effective_number(self) -> float:
-        """How many clusters of equal size they are worth, one more than the degrees of freedom; 1
-        of one."""
+        """Effective number of clusters of equal size: the degrees of freedom plus 1.
+
+        It is 1 if there is one cluster.
+        """
         return 1 + self.degrees if self.degrees > 0 else 1.0
 
     @property
     def bootstrap(self) -> str:
-        """The name of the bootstrap, as intervals carry it."""
+        """Name of the cluster bootstrap, as used in names of interval methods."""
         return self.annotate_method("cluster bootstrap [B]")
 
     def annotate_method(self, method: str) -> str:
-        """A method with the number of clusters that it had."""
+        """Return the name of a method with the number of clusters."""
         return f"{method}, {self.count_text}"
 
     @property
     def count_text(self) -> str:
-        """``25 clusters, as many as 4.6``: of how many of equal size they are worth, where that is
-        less than there are."""
+        """Number of clusters as text, ``25 clusters, as many as 4.6``.
+
+        The effective number of clusters of equal size is included if it is smaller.
+        """
         name = f"{self.n_clusters} cluster{'' if self.n_clusters == 1 else 's'}"
         if self.effective_number > self.n_clusters - 0.5:
             return name
@@ -224,8 +254,11 @@ class ClusterIndex:
         return f"{name}, as many as {self.effective_number:.{digits}f}"
 
     def redrawn(self, sums: FloatArray, draws: ClusterBootstrap) -> FloatArray:
-        """Bootstrap replicates (B, …) of the totals of sums by cluster (size, …): each cluster
-        comes Poisson(1) times, by a number that depends on the seed, the replicate and it alone."""
+        """Return bootstrap replicates (B, …) of the totals of sums by cluster (size, …).
+
+        Each cluster occurs Poisson(1) times, by a random number that depends only on the seed, the
+        replicate and the cluster.
+        """
         from calipers import _core
 
         table = sums.reshape(self.size, -1)
@@ -238,15 +271,17 @@ class ClusterIndex:
         return out.reshape(draws.n_resamples, *sums.shape[1:])
 
     def means(self, values: FloatArray, draws: ClusterBootstrap) -> FloatArray:
-        """Bootstrap replicates (B, k) of the weighted means of values (n, k)."""
+        """Return bootstrap replicates (B, k) of the weighted means of values (n, k)."""
         with_size = np.column_stack([values, np.ones(len(values))])
         drawn = self.redrawn(self.sums(with_size), draws)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(drawn[:, :-1] / drawn[:, -1:])
 
     def mean_error(self, values: FloatArray) -> ClusterError:
-        """Standard error of the weighted mean of a value per row, of which a cluster adds
-        Σw(x − mean)/Σw."""
+        """Return the standard error of the weighted mean of a value per row.
+
+        The influence of a cluster is Σw(x − mean)/Σw, where the first sum is over its rows.
+        """
         weight, code = self.weight, self.code
         if weight is not None and not weight.all():
             used = weight > 0
@@ -261,30 +296,36 @@ class ClusterIndex:
         return cr2(part, self.cluster_weights)
 
     def sum_error(self, moved: FloatArray, held: FloatArray | None = None) -> ClusterError:
-        """Standard error of a sum over rows of which each adds its ``moved`` (n,), expected to be 0
-        together, such as weight times influence. ``held`` (n,) is what each row adds to the
-        denominator, its weight unless given."""
+        """Return the standard error of a sum over rows, with expectation 0.
+
+        Each row contributes its ``moved`` (n,), such as weight times influence. ``held`` (n,) is
+        its contribution to the denominator, by default its weight.
+        """
         return cr2(*self.cluster_sums(moved, held))
 
     def vector(self, moved: FloatArray, held: FloatArray) -> FloatArray:
-        """Of :meth:`parts` by how much each cluster moves the sum, with the correction in it, so
-        that the standard error is its norm."""
+        """Return the corrected influence of each cluster from the result of :meth:`cluster_sums`.
+
+        The standard error is its norm.
+        """
         return cr2_influence(moved, held)[0]
 
     def cluster_sums(
         self, moved: FloatArray, held: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Of each cluster what it moves, and what it holds of the denominator."""
+        """Return the influence of each cluster and its contribution to the denominator."""
         own = held if held is not None and held.any() else None
         return self._sum(moved), self.cluster_weights if own is None else self._sum(own)
 
     def parts_by_class(
         self, moved: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
     ) -> tuple[FloatArray, FloatArray]:
-        """The same where each row is positive or negative. Of ``pairs`` of them, as in an AUC, what
-        the rows of a class move adds up to 0, and each class is a part of its own (as in Obuchowski
-        1997); with every row its own cluster the error is DeLong's. Else either class counts as
-        half of the denominator, however few rows it has.
+        """Return the result of :meth:`cluster_sums` for rows that are positive or negative.
+
+        For statistics of ``pairs`` of a positive and a negative row, such as the AUC, the influence
+        within each class sums to 0, and each class is a component of its own (as in Obuchowski
+        1997); if every row is its own cluster, the error is DeLong's. Otherwise each class
+        contributes half of the denominator, however few rows it has.
         """
         classes = np.stack([positive, ~positive])
         weight = np.ones(len(self.code)) if self.weight is None else self.weight
@@ -298,7 +339,7 @@ class ClusterIndex:
     def error_by_class(
         self, moved: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
     ) -> ClusterError:
-        """Standard error of a sum over rows of two classes; NaN where one has no rows."""
+        """Return the standard error of a sum over rows of two classes; NaN if one is empty."""
         if min(self.numbers_by_class(positive)) < 1:
             return ClusterError(math.nan, math.nan)
         return cr2(*self.parts_by_class(moved, positive, pairs=pairs))
@@ -307,7 +348,10 @@ class ClusterIndex:
         return np.bincount(self.code, values, self.size).astype(np.float64)
 
     def numbers_by_class(self, positive: npt.NDArray[np.bool_]) -> tuple[int, int]:
-        """How many clusters have positive rows, and negative ones, those of weight 0 aside."""
+        """Return the number of clusters with positive rows and that with negative rows.
+
+        Rows of weight 0 are not counted.
+        """
         live = slice(None) if self.weight is None else self.weight > 0
         code, positive = self.code[live], positive[live]
         first, second = (np.count_nonzero(np.bincount(code[of])) for of in (positive, ~positive))
@@ -316,7 +360,7 @@ class ClusterIndex:
     def normal(
         self, value: float, se: float, degrees: float | None, level: float, method: str
     ) -> Interval:
-        """Student's interval of an estimate with this standard error."""
+        """Return Student's t interval of an estimate with this standard error."""
         if degrees is None or not degrees > 0:
             return intervals.no_interval("none", "too_few_clusters")
         wide = intervals.to_student(se, degrees, level)
@@ -324,21 +368,24 @@ class ClusterIndex:
         return replace(made, method=self.annotate_method(method), se=se)
 
     def share_error(self, value: float, share: FloatArray, margin: FloatArray) -> ClusterError:
-        """Standard error of a share of a margin: a ratio of the sums of clusters, which hold
-        ``margin`` each and of it this ``share`` (NaN where it holds nothing)."""
+        """Return the standard error of a proportion of a margin, a ratio of sums over clusters.
+
+        Each cluster has the ``margin`` and its own proportion of it, ``share`` (NaN if the margin
+        is empty).
+        """
         part = np.where(margin > 0, margin * (np.nan_to_num(share) - value), 0.0)
         return cr2(part / margin.sum(), margin)
 
     def share_size(
         self, value: float, error: tuple[float, float], held: FloatArray, rows: float, level: float
     ) -> float:
-        """The effective size n/deff of a share, for Wilson's interval (Korn and Graubard 1998).
+        """Return the effective size n/deff of a proportion, for Wilson's interval.
 
-        The design effect of Kish is the variance over that of as many independent rows (``rows``,
-        Kish's size where they have weights, or infinite where values lie between 0 and 1); it is
-        at least 1. Where nothing varies each cluster
-        counts as one row, by Kish's number of what they have ``held``. Student's quantile takes the
-        place of the normal one: n/deff·(z/t)².
+        The design effect of Kish is the variance divided by that of independent rows (``rows`` of
+        them: Kish's number if they are weighted, or infinite if values are between 0 and 1); it is
+        at least 1. If nothing varies, each cluster counts as one row, by Kish's number of the
+        weights ``held``. Student's quantile replaces the normal one: n/deff·(z/t)² (Korn and
+        Graubard 1998).
         """
         se, degrees = error
         if not degrees > 0:
@@ -353,9 +400,11 @@ class ClusterIndex:
     def trials(
         self, value: float, matrix: ConfusionMatrix, of: Any, rows: float, level: float
     ) -> tuple[float, float]:
-        """The size by :meth:`share_size` of a share of a margin, and its degrees of freedom; NaN of
-        fewer than two clusters. ``matrix`` has the clusters as its leading axis, ``of`` is the
-        measure."""
+        """Return the effective size of a proportion of a margin and its degrees of freedom.
+
+        The size is that of :meth:`share_size`; it is NaN if there are fewer than two clusters.
+        ``matrix`` has the clusters as its leading axis, ``of`` is the measure.
+        """
         margin = np.asarray(getattr(matrix, of.definition.proportion_of))
         error = self.share_error(value, of.apply(matrix), margin)
         return self.share_size(value, error, margin, rows, level), error.degrees
@@ -363,8 +412,7 @@ class ClusterIndex:
     def separated_interval(
         self, area: float, positive: npt.NDArray[np.bool_], level: float
     ) -> Interval:
-        """Of an AUC of 0 or 1 the exact bound of separation, in which pairs of different clusters
-        are what is independent."""
+        """Return the exact bound of an AUC of 0 or 1, with pairs of different clusters as units."""
         if self.n_clusters < 2:
             return intervals.no_interval("none", "too_few_clusters")
         of_class = self.numbers_by_class(positive)
@@ -372,8 +420,7 @@ class ClusterIndex:
         return replace(made, method=self.annotate_method(made.method))
 
     def notes(self, few: int, unit: str = "rows") -> list[str]:
-        """What a reader has to know before the numbers, of fewer than so many degrees of
-        freedom."""
+        """Return a warning if the degrees of freedom are fewer than ``few``, else an empty list."""
         if self.degrees >= few:
             return []
         equal = "" if self.effective_number > self.n_clusters - 0.5 else " of equal size"

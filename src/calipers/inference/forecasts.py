@@ -1,7 +1,7 @@
-"""Forecasts of several steps compared: the test of Diebold and Mariano.
+"""Comparison of multi-step forecasts: the test of Diebold and Mariano.
 
-Losses of forecasts made h steps ahead depend on those of the h − 1 times before even if each of the
-forecasts is the best there is.
+Losses of forecasts made h steps ahead depend on those of the previous h − 1 times, even for optimal
+forecasts.
 """
 
 from __future__ import annotations
@@ -23,14 +23,29 @@ DIEBOLD_MARIANO = "diebold-mariano"
 
 
 def diebold_mariano(differences: FloatArray, horizon: int = 1) -> StandardError:
-    """The standard error of a mean difference of losses of forecasts ``horizon`` steps ahead, given
-    in the order of time, and the n − 1 degrees of freedom of its t.
+    """Return the Diebold-Mariano standard error of a mean loss difference, with n − 1 df.
 
+    Parameters
+    ----------
+    differences : ndarray of shape (n,)
+        Differences between the losses of two forecasts, in the order of time.
+    horizon : int, default=1
+        Number of steps h that the forecasts are made ahead.
+
+    Returns
+    -------
+    StandardError
+        The error, its name and the degrees of freedom of its t distribution.
+
+    Notes
+    -----
     With the autocovariances γ of n differences the variance is (γ₀ + 2Σγ_k)/n over k < h (Diebold
     and Mariano 1995), and the statistic is multiplied by √((n + 1 − 2h + h(h − 1)/n)/n) (Harvey,
-    Leybourne and Newbold 1997). At h = 1 this is the paired t. Where the variance is not
-    above 0, the autocovariances are weighted by 1 − k/h (Bartlett), and the name says so.
+    Leybourne and Newbold 1997). At h = 1 this is the paired t test. If the variance is not
+    positive, the autocovariances are weighted by 1 − k/h (Bartlett), and the name includes this.
 
+    Examples
+    --------
     >>> losses = np.array([0.3, 0.4, 0.1, 0.2, 0.5, 0.6, 0.2, 0.3])
     >>> found = diebold_mariano(losses, 2)
     >>> round(float(losses.mean()) / found.se, 4), found.degrees
@@ -52,8 +67,11 @@ def diebold_mariano(differences: FloatArray, horizon: int = 1) -> StandardError:
 
 
 def is_applicable(reading: PointEstimate, horizon: int) -> bool:
-    """Whether the test applies: to a mean of one loss a row, of rows that count alike; of more than
-    one step only where rows have an order, and one row a time."""
+    """Check whether the Diebold-Mariano test applies to a point estimate.
+
+    It applies to a mean of one loss per row with equal weights; with more than one step only if
+    rows are ordered in time, with one row at each time.
+    """
     units, order = reading.units, reading.order
     if not isinstance(units, UnitValues) or not (reading.is_unit_mean and units.is_unweighted):
         return False
@@ -63,7 +81,7 @@ def is_applicable(reading: PointEstimate, horizon: int) -> bool:
 
 
 def standard_error(reading: PointEstimate, horizon: int) -> StandardError:
-    """The standard error of a difference to which the test applies."""
+    """Return the standard error of a difference to which the test applies."""
     assert isinstance(reading.units, UnitValues)
     values = reading.units.values
     if reading.order is not None:

@@ -1,4 +1,4 @@
-"""How fast measures of counts rise with the counts: derivatives by cells, classes and margins."""
+"""Derivatives of measures of counts by cells, classes and margins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AT_ONCE = 1_000_000
 
 
 def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
-    """:func:`cell_gradient` as an array of shape ``(K, K)``; 0 where no row is."""
+    """Return :func:`cell_gradient` as an array of shape ``(K, K)``; 0 in empty cells."""
     out = np.zeros((matrix.classes, matrix.classes))
     truth, predicted, _ = matrix.occupied_cells()
     out[truth, predicted] = cell_gradient(measure, matrix, truth, predicted)
@@ -34,13 +34,13 @@ def cell_gradient(
     truth: npt.NDArray[np.integer[Any]],
     predicted: npt.NDArray[np.integer[Any]],
 ) -> FloatArray:
-    """The derivative of a measure by some cells of the matrix, each of which holds rows.
+    """Return the derivative of a measure by each of some non-empty cells of the matrix.
 
-    Measures of counts do not change when all counts are doubled, so that Σ n·gradient is 0, and
-    the standard error by the delta method is √(Σ n·gradient²). (For macro- and micro-F1 that is
+    Measures of counts do not change when all counts are doubled, so that Σ n·gradient is 0, and the
+    standard error by the delta method is √(Σ n·gradient²). (For macro- and micro-F1 this is
     Takahashi et al. 2022.) Measures of one class, and averages over classes, are differentiated by
-    the four counts of each class; a row of class i called j is a false negative of i, a false
-    positive of j, and a true negative of all others.
+    the four counts of each class; a row of class i that is predicted as j is a false negative of i,
+    a false positive of j, and a true negative of all other classes.
     """
     if not measure.viewed:
         if isinstance(matrix, SparseConfusionMatrix):
@@ -60,15 +60,17 @@ def cell_influence(
     truth: npt.NDArray[np.integer[Any]],
     predicted: npt.NDArray[np.integer[Any]],
 ) -> FloatArray:
-    """What a row of each cell moves, from derivatives by the four counts of each class."""
+    """Return the derivative by each cell from derivatives by the four counts of each class."""
     (rest, wrong), (missed, hit) = by_count.transpose(1, 2, 0)
     beside = (missed - rest)[truth] + (wrong - rest)[predicted] + rest.sum()
     return np.asarray(np.where(truth == predicted, (rest.sum() + hit - rest)[truth], beside))
 
 
 def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
-    """The derivative by the four counts of each class (or label), shape ``(K, 2, 2)``, of a measure
-    of one class, or averaged over classes."""
+    """Return the derivative by the four counts of each class or label, shape ``(K, 2, 2)``.
+
+    The measure is one of a single class, or averaged over classes.
+    """
     each, plain, picked = matrix.one_vs_rest(), measure.plain, measure.picked(matrix.labels)
     if measure.average == "micro":
         pooled = matrix.pool(picked)
@@ -94,7 +96,7 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
 def _partial_derivatives(
     apply: Callable[[Any], FloatArray], matrix: ConfusionMatrix, counts: FloatArray
 ) -> FloatArray:
-    """Central differences by each cell that holds rows."""
+    """Return central differences by each non-empty cell."""
 
     def of(moved: FloatArray) -> FloatArray:
         moved = moved.reshape(len(moved), *counts.shape)
@@ -104,7 +106,7 @@ def _partial_derivatives(
 
 
 def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) -> FloatArray:
-    """The same of a stack of matrices of two classes, all of them at once."""
+    """Return central differences for a stack of two-class matrices, all of them at once."""
     out = np.zeros(each.counts.shape)
     for cell in np.ndindex(2, 2):
         at = (..., *cell)
@@ -120,11 +122,11 @@ def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) 
 
 
 class _NotMarginalError(Exception):
-    """Margins are not all that a measure reads."""
+    """Error of a measure that is not a function of the margins alone."""
 
 
 class _FreeMargins(ConfusionMatrix):
-    """Margins that need not be those of one matrix, for derivatives by each of them."""
+    """Margins that need not belong to one matrix, for derivatives by each of them."""
 
     def __init__(self, matrix: ConfusionMatrix, **margins: FloatArray) -> None:
         names = ("labels", "truth", "prediction", "hits", "total", "correct")
@@ -144,9 +146,12 @@ def margin_gradient(
     truth: npt.NDArray[np.integer[Any]],
     predicted: npt.NDArray[np.integer[Any]],
 ) -> FloatArray:
-    """The gradient by cells of a measure of all classes, through the margins: a row more in a cell
-    is one more in the margin of its true class, in that of its predicted class, in the total, and
-    where these agree on the diagonal. So the work grows with classes, not with cells."""
+    """Return the gradient by cells of a measure of all classes, through the margins.
+
+    One more row in a cell adds one to the margin of its true class, to that of its predicted class,
+    to the total and, if it is on the diagonal, to the correct rows. So the cost grows with the
+    number of classes, not of cells.
+    """
     by = {
         name: _margin_derivatives(measure, matrix, name) for name in ("truth", "prediction", "hits")
     }
@@ -156,7 +161,7 @@ def margin_gradient(
 
 
 def _cell_derivatives(measure: Any, matrix: SparseConfusionMatrix) -> FloatArray:
-    """Central differences by each of the cells that hold rows."""
+    """Return central differences by each of the non-empty cells."""
     at_once = _AT_ONCE * len(matrix.held) // matrix.classes**2
     return numerical_derivatives(
         lambda held: measure.apply(matrix.holding(held)), matrix.held, at_once
@@ -164,7 +169,7 @@ def _cell_derivatives(measure: Any, matrix: SparseConfusionMatrix) -> FloatArray
 
 
 def _margin_derivatives(measure: Any, matrix: ConfusionMatrix, name: str) -> FloatArray:
-    """Central differences by the entries of a margin that hold rows."""
+    """Return central differences by the non-zero entries of a margin."""
     return numerical_derivatives(
         lambda moved: measure.apply(_FreeMargins(matrix, **{name: moved})),
         getattr(matrix, name),
@@ -173,7 +178,7 @@ def _margin_derivatives(measure: Any, matrix: ConfusionMatrix, name: str) -> Flo
 
 
 def _sum_derivative(measure: Any, matrix: ConfusionMatrix, name: str) -> float:
-    """The same by one of the sums."""
+    """Return the central difference by one of the sums."""
     value = getattr(matrix, name)
     if not value > 0:
         return 0.0
@@ -187,8 +192,11 @@ def moving_cells(
     truth: npt.NDArray[np.integer[Any]],
     predicted: npt.NDArray[np.integer[Any]],
 ) -> npt.NDArray[np.bool_]:
-    """Which of some cells are among those that a measure is a ratio of, as the TN of an F1 are not:
-    those that move it. Where it is perfect, none does, and a row more in every cell says which."""
+    """Return a mask of the cells that have influence on a measure.
+
+    For example, the TN have no influence on F1. If the measure is at an end of its range, where no
+    cell has influence, a row is added to every cell first.
+    """
     if float(measure.apply(matrix)) in measure.definition.range and type(matrix) is ConfusionMatrix:
         matrix = replace(matrix, counts=matrix.counts + 1.0)
     by_cell = cell_gradient(measure, matrix, truth, predicted)

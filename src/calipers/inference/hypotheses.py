@@ -1,4 +1,7 @@
-"""Hypotheses about a difference of two systems: none, or smaller than a margin."""
+"""Hypotheses about a difference between two systems, and their tests.
+
+These are tests of no difference, of non-inferiority and of equivalence.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,30 @@ def non_inferiority_test(
 ) -> TestResult:
     """Test that the first system is not worse than the second by ``margin`` or more.
 
-    Where higher is better H₀ is difference ≤ −margin, against ``greater``; where lower is better
-    difference ≥ margin, against ``less``. Undefined where the test is. Raises ValueError where the
-    margin is not above 0.
+    If higher values are better, H₀ is difference ≤ −margin, against ``greater``; if lower values
+    are better, H₀ is difference ≥ margin, against ``less``.
 
+    Parameters
+    ----------
+    test : callable
+        Test of the difference against a value, for an alternative.
+    margin : float
+        Non-inferiority margin, above 0.
+    higher_is_better : bool, default=True
+        Direction of the measure.
+
+    Returns
+    -------
+    TestResult
+        The result; undefined if that of ``test`` is.
+
+    Raises
+    ------
+    ValueError
+        If the margin is not a finite number above 0.
+
+    Examples
+    --------
     >>> from calipers.inference.procedures import Wald
     >>> from calipers.inference.variance_estimators import StandardError
     >>> error = StandardError(0.02, "delta")
@@ -43,10 +66,32 @@ def non_inferiority_test(
 
 
 def equivalence_test(test: Tests, margin: float) -> TestResult:
-    """Two one-sided tests that the systems differ by less than ``margin`` either way: the less
-    convincing of those against difference ≤ −margin and difference ≥ margin, and the undefined one
-    if either is (Schuirmann 1987). Raises ValueError where the margin is not above 0.
+    """Test by two one-sided tests (TOST) that two systems differ by less than ``margin``.
 
+    Parameters
+    ----------
+    test : callable
+        Test of the difference against a value, for an alternative.
+    margin : float
+        Equivalence margin, above 0.
+
+    Returns
+    -------
+    TestResult
+        The one with the larger p-value of the tests of difference ≤ −margin and difference ≥
+        margin, or the undefined one if either is undefined.
+
+    Raises
+    ------
+    ValueError
+        If the margin is not a finite number above 0.
+
+    References
+    ----------
+    Schuirmann 1987.
+
+    Examples
+    --------
     >>> from calipers.inference.procedures import Wald
     >>> from calipers.inference.variance_estimators import StandardError
     >>> t = StandardError(0.02, "paired t", 24)
@@ -67,11 +112,19 @@ def _check(margin: float) -> None:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What is asked of a difference.
+    """Hypothesis about a difference, and the test to use.
 
-    ``alternative`` is about the difference (``greater``, ``less``) or, by the measure's own
-    direction, about the first system (``better``, ``worse``). ``margin`` is the difference that
-    still counts as none, for non-inferiority and equivalence.
+    Attributes
+    ----------
+    test : str, default="auto"
+        Name of the test, one of :data:`TESTS`.
+    alternative : str, default="two-sided"
+        Alternative about the difference (``greater``, ``less``) or, by the direction of the
+        measure, about the first system (``better``, ``worse``).
+    margin : float or None
+        Margin of non-inferiority and equivalence: the smallest difference that matters.
+    horizon : int, default=1
+        Number of steps that forecasts are made ahead, for the Diebold-Mariano test.
     """
 
     test: str = "auto"
@@ -81,7 +134,7 @@ class Hypothesis:
     horizon: int = 1
 
     def towards(self, higher_is_better: bool | None) -> str:
-        """The alternative as ``two-sided``, ``greater`` or ``less``."""
+        """Return the alternative as ``two-sided``, ``greater`` or ``less``."""
         if self.alternative not in ("better", "worse"):
             return self.alternative
         better = self.alternative == "better"
@@ -112,8 +165,11 @@ ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 def minimum_detectable(
     errors: Sequence[StandardError], level: float | Sequence[float]
 ) -> FloatArray:
-    """Of each difference with such a standard error the smallest true one that a two-sided test
-    would have found with probability :data:`POWER`, were the spread what it is here."""
+    """Return the minimum detectable difference for each standard error.
+
+    It is the smallest true difference that a two-sided test detects with probability :data:`POWER`,
+    if the variability is as observed here.
+    """
     if not any(error.se > 0 for error in errors):
         return np.full(len(errors), NAN)
     from calipers.inference.power import all_detectable
@@ -125,7 +181,20 @@ def minimum_detectable(
 
 
 def procedure(reading: PointEstimate, question: Hypothesis = USUAL) -> Procedure:
-    """What answers a question: the interval and the tests of a difference in one."""
+    """Return the procedure, interval and tests in one, of a hypothesis about a difference.
+
+    Parameters
+    ----------
+    reading : PointEstimate
+        Difference of two point estimates.
+    question : Hypothesis, optional
+        The hypothesis and its test.
+
+    Returns
+    -------
+    Procedure
+        The procedure; without interval and test if the requested test does not apply.
+    """
     if question.test != forecasts.DIEBOLD_MARIANO:
         return policy.procedure(reading, question.test)
     if not forecasts.is_applicable(reading, question.horizon) or not np.isfinite(reading.value):
@@ -143,7 +212,20 @@ def procedure(reading: PointEstimate, question: Hypothesis = USUAL) -> Procedure
 
 
 def interval(reading: PointEstimate, question: Hypothesis = USUAL) -> Interval:
-    """The interval of a difference: that which a test asked for by name has, or the usual one."""
+    """Return the interval of a difference: that of the requested test, or the default one.
+
+    Parameters
+    ----------
+    reading : PointEstimate
+        Difference of two point estimates.
+    question : Hypothesis, optional
+        The hypothesis and its test.
+
+    Returns
+    -------
+    Interval
+        The interval, or the reason why there is none.
+    """
     if question.test != forecasts.DIEBOLD_MARIANO:
         return policy.interval(reading, test=question.test)
     if reading.settings.interval == "none" or not forecasts.is_applicable(
@@ -154,12 +236,25 @@ def interval(reading: PointEstimate, question: Hypothesis = USUAL) -> Interval:
 
 
 def test(reading: PointEstimate, question: Hypothesis = USUAL) -> TestResult:  # noqa: PT028
-    """The test asked for of no difference, or the usual one; undefined where it does not apply."""
+    """Return the requested or default test of no difference; undefined if it does not apply.
+
+    Parameters
+    ----------
+    reading : PointEstimate
+        Difference of two point estimates.
+    question : Hypothesis, optional
+        The hypothesis and its test.
+
+    Returns
+    -------
+    TestResult
+        The result of the test.
+    """
     return procedure(reading, question).test(0.0, question.towards(reading.higher_is_better))
 
 
 def is_applicable(reading: PointEstimate, test: str, horizon: int = 1) -> bool:
-    """Whether the test applies to this difference."""
+    """Check whether a test applies to this difference."""
     if test == "auto":
         return True
     if test == forecasts.DIEBOLD_MARIANO:
@@ -172,7 +267,7 @@ def is_applicable(reading: PointEstimate, test: str, horizon: int = 1) -> bool:
 def non_inferiority(
     made: Procedure, margin: float | None, *, higher_is_better: bool | None
 ) -> TestResult | None:
-    """Whether the first system is worse by less than the margin, if one is stated."""
+    """Return the non-inferiority test of the first system, or None without a margin."""
     if margin is None or not np.isfinite(made.value):
         return None
     better = higher_is_better is not False
@@ -180,7 +275,7 @@ def non_inferiority(
 
 
 def equivalence_result(made: Procedure, margin: float | None) -> TestResult | None:
-    """Whether the systems differ by less than the margin, if one is stated."""
+    """Return the equivalence test of the systems, or None without a margin."""
     if margin is None or not np.isfinite(made.value):
         return None
     return equivalence_test(made.test, margin)
@@ -190,14 +285,16 @@ def equivalence_result(made: Procedure, margin: float | None) -> TestResult | No
 
 
 def effect_size(reading: PointEstimate) -> float:
-    """Hedges' g for paired data; NaN where there are no units."""
+    """Return Hedges' g for paired data; NaN if there are no units."""
     known = reading.units is not None and np.isfinite(reading.value)
     return reading.units.effect if known else NAN  # type: ignore[union-attr]
 
 
 def win_tie_loss(reading: PointEstimate) -> dict[str, Any]:
-    """On how many units the first system is better, equal and worse; nothing where no unit has a
-    value of its own, or neither of two values is better."""
+    """Return the numbers of units on which the first system is better, equal and worse.
+
+    The dict is empty if units have no values of their own, or if the measure has no direction.
+    """
     if reading.higher_is_better is None or not np.isfinite(reading.value):
         return {}
     if reading.discordant_proportions is not None:

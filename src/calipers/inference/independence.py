@@ -1,4 +1,4 @@
-"""Whether two partitions of the same points have anything to do with each other."""
+"""Permutation test of the independence of two partitions of the same points."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ _HAIR = 1e-9
 
 
 def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed: int) -> float:
-    """How often clusters of the same sizes, dealt out anew, have as many pairs of points together
-    with their class as these have, or more. Of given sizes the Rand index, adjusted or not, and the
-    other measures of pairs rise with that number, so that the test is of each of them."""
+    """Return the p-value of the permutation test of independence of classes and clusters.
+
+    The statistic is the number of pairs of points that share both their class and their cluster, of
+    which the permutation distribution has the same cluster sizes. For given sizes the Rand index,
+    adjusted or not, and the other pair-counting measures increase with this number, so that the
+    test is valid for each of them.
+    """
     random = np.random.Generator(np.random.Philox(seed))
     cells = int(truth.max()) + 1, int(cluster.max()) + 1
 
@@ -50,8 +54,11 @@ def independence_test(truth: IntArray, cluster: IntArray, replicates: int, seed:
 def sums_of_squares(
     rows: IntArray, columns: IntArray, replicates: int, random: np.random.Generator
 ) -> FloatArray:
-    """The sum of the squared cells of tables with these margins, each as probable as it is where
-    points with their columns are dealt out to the rows: cell by cell a hypergeometric number."""
+    """Return sums of squared cells of random tables with the given margins.
+
+    A table has the probability that it has if points with their columns are assigned to the rows at
+    random; its cells are drawn one by one from hypergeometric distributions.
+    """
     squares = np.zeros(replicates)
     left = np.tile(columns, (replicates, 1))
     for size in rows[:-1].tolist():

@@ -1,8 +1,8 @@
-"""How much each row moves a measure of scores: influence functions.
+"""Influence functions of measures of scores.
 
-The influence of a row is the derivative of the measure by the row's weight. All rows of one class
-and one score share it, so that it is computed on the table: a number for the positives and one for
-the negatives at each score. From it follow, without a bootstrap,
+The influence of a row is the derivative of the measure by the weight of the row. All rows of one
+class and one score have the same influence, so that it is computed on the table: one value for the
+positives and one for the negatives at each score. It determines, without a bootstrap,
 
     the standard error of a measure            √Σ(wI)²
     that of a difference of two systems        √Σ(w(I − J))², paired row by row
@@ -11,11 +11,11 @@ the negatives at each score. From it follow, without a bootstrap,
 
 For the AUC the first two are DeLong's, the third is Obuchowski's.
 
-AP, PR-AUC and AP-DG are sums over the blocks of tied scores, divided by all positives: (1/P)·Σ g(T,
-F, t, f), with T positives and F negatives above a block, which has t and f of its own. So a row's
-influence is what it does to its own block, plus what it does to all blocks below as one more above
-them, less its share of P. Those are running sums, and ties and weights need no case of their own;
-the core goes over them (``core/src/areas.rs``).
+AP, PR-AUC and AP-DG are sums over the blocks of tied scores, divided by the number of positives:
+(1/P)·Σ g(T, F, t, f), with T positives and F negatives above a block that contains t and f. So the
+influence of a row is its effect on its own block, plus its effect on all blocks below as one more
+row above them, minus its contribution to P. These are cumulative sums, in which ties and weights
+are not special cases; the core computes them (``core/src/areas.rs``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _AT_ONCE = 4_000_000
 
 
 class ScoreInfluence(NamedTuple):
-    """Of each positive and of each negative row, by score; shapes as in the table."""
+    """Influence of positive and of negative rows at each score; shapes are those of the table."""
 
     positive: FloatArray
     negative: FloatArray
@@ -54,22 +54,23 @@ class ScoreInfluence(NamedTuple):
         positive: npt.NDArray[np.bool_],
         score: npt.NDArray[np.floating[Any]] | ScoreOrder,
     ) -> FloatArray:
-        """The influence of each row of the table, from its class and its score, both shape
-        ``(n,)``."""
+        """Return the influence of each row from its class and its score, both of shape ``(n,)``."""
         return self.take(positive, ScoreOrder.from_scores(score).score_index)
 
     def take(
         self, positive: npt.NDArray[np.bool_], place: npt.NDArray[np.integer[Any]]
     ) -> FloatArray:
-        """The same of rows whose scores have these places in the table."""
+        """Return the influence of rows from their class and the table index of their score."""
         # Both side by side, so that a row looks at one place of a long table.
         both = np.stack([self.negative, self.positive], axis=1).ravel()
         return np.asarray(both[2 * place.astype(np.intp) + positive])
 
     def error(self, table: ScoreTable) -> FloatArray:
-        """The standard error of the measure, shape ``(...)``: √Σ(wI)² of independent rows, with
-        n/(n − 1) for the effective number n of rows of each class, as DeLong's has it. NaN where a
-        class has one row or none."""
+        """Return the standard error of the measure, shape ``(...)``.
+
+        It is √Σ(wI)² of independent rows, with the correction n/(n − 1) for the effective number n
+        of rows of each class, as for DeLong's. It is NaN if a class has fewer than two rows.
+        """
         total = np.zeros(self.positive.shape[:-1])
         for of_class, weight, squares in (
             (self.positive, table.positive, table.positive_squares),
@@ -83,13 +84,15 @@ class ScoreInfluence(NamedTuple):
 
 
 def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
-    """The influence of rows on a measure of scores; None where it is not known.
+    """Return the influence of rows on a measure of scores, or None if it is not known.
 
-    It is known of measures made of an area (AUC, AP, PR-AUC, AP-DG), in O(D) for D distinct scores
-    and along any leading axes of the table; of others that are smooth, for a single table of at
-    most :data:`MOST_BLOCKS` distinct scores, in O(D²). Where a score has no row of a class, that
-    class's number there means nothing.
+    It is known for measures based on an area (AUC, AP, PR-AUC, AP-DG), in O(D) for D distinct
+    scores and along any leading axes of the table; for other smooth measures with a single table of
+    at most :data:`MOST_BLOCKS` distinct scores, in O(D²). Where a score has no row of a class, the
+    value of that class is meaningless.
 
+    Examples
+    --------
     >>> from calipers import measure
     >>> truth, score = np.array([True, True, False]), np.array([0.9, 0.4, 0.6])
     >>> table = ScoreTable.from_rows(truth, score)
@@ -106,8 +109,10 @@ def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
 
 
 def standard_error(measure: MeasureLike, table: ScoreTable) -> float | None:
-    """The standard error of a measure of a single table, as :meth:`ScoreInfluence.error` has it;
-    None where the influence of rows is not known."""
+    """Return the standard error of a measure of a single table, or None if it is not known.
+
+    It is that of :meth:`ScoreInfluence.error`.
+    """
     area = measure.definition.area
     if area is not None:
         return float(area.scale * table.area(area.name)[1])
@@ -120,18 +125,22 @@ MOST_GROUPS = 200
 
 
 def jackknife_groups(units: int) -> npt.NDArray[np.int64]:
-    """The group that each unit is left out with: every unit its own, or groups of equal size by a
-    shuffling that is always the same."""
+    """Return the jackknife group of each unit.
+
+    Each unit is its own group if there are few; otherwise groups have equal size, by a shuffle that
+    is always the same.
+    """
     if units <= MOST_GROUPS:
         return np.arange(units)
     return np.random.Generator(np.random.Philox(0)).permutation(units) % MOST_GROUPS
 
 
 def jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArray:
-    """How far each group of rows (of what rows are drawn by, where that is given) moves a measure:
-    the delete-a-group jackknife of any formula over a table of scores.
+    """Return the influence of groups of rows on a measure of scores.
 
-    ``ranked`` are the rows by descending score, as the bootstrap draws them.
+    This is the delete-a-group jackknife of any formula over a table of scores. ``ranked`` are the
+    rows by descending score, as the bootstrap draws them; groups consist of resampling units, if
+    these are given.
     """
     weight = np.ones(len(ranked.positive)) if ranked.weight is None else ranked.weight
     used = weight > 0
@@ -172,8 +181,10 @@ def _replace_weights(table: ScoreTable, positive: FloatArray, negative: FloatArr
 
 
 def score_derivatives(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence:
-    """The derivative of any measure of a table by the weight at each score, by central differences;
-    0 where there is none."""
+    """Return the derivative of any measure of a table by the weight at each score.
+
+    It uses central differences, and is 0 where the weight is 0.
+    """
     d, both = len(table.scores), np.concatenate([table.positive, table.negative])
     out = numerical_derivatives(
         lambda moved: measure.apply(_replace_weights(table, moved[:, :d], moved[:, d:])),
@@ -186,8 +197,11 @@ def score_derivatives(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence
 def numerical_derivatives(
     of: Callable[[FloatArray], FloatArray], values: FloatArray, at_once: int
 ) -> FloatArray:
-    """The derivative of a function of a stack of rows (m, n) by each of n values, by central
-    differences; 0 where a value is. So many numbers are moved at a time."""
+    """Return the derivative of a function by each of n values, by central differences.
+
+    The function maps a stack of rows (m, n) to m numbers. The derivative is 0 where a value is 0.
+    At most ``at_once`` numbers are passed at a time.
+    """
     held, out = np.flatnonzero(values), np.zeros(len(values))
     step = max(1, at_once // len(values)) if len(values) else 1
     for begin in range(0, len(held), step):
@@ -206,7 +220,7 @@ def numerical_derivatives(
 
 
 def _auc_influence(table: ScoreTable) -> ScoreInfluence:
-    """(Placement − AUC) over the weight of the row's class."""
+    """Return (placement − AUC) divided by the weight of the row's class."""
     of_positive, of_negative = table.placements()
     positives, negatives = table.total_positive[..., None], table.total_negative[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):  # of one class there is no area

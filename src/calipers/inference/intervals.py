@@ -1,6 +1,6 @@
-"""Intervals: each function takes an estimate and what is known of its spread, and gives limits.
+"""Confidence intervals from an estimate and its standard error or replicates.
 
-Every function returns an :class:`Interval` that carries the name of the method that made it.
+Every function returns an :class:`Interval` with the name of the method.
 """
 
 from __future__ import annotations
@@ -34,8 +34,19 @@ MANY_DEGREES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Limits, the method that made them and the standard error behind it, if it has one; or NaN and
-    the reason why there are none."""
+    """Confidence limits with the name of the method, or the reason why there are none.
+
+    Attributes
+    ----------
+    low, high : float
+        Confidence limits; NaN if there is no interval.
+    method : str
+        Name of the method.
+    reason : str or None
+        Why there is no interval.
+    se : float
+        Standard error that the interval is based on, or NaN.
+    """
 
     low: float
     high: float
@@ -44,41 +55,44 @@ class Interval:
     se: float = NAN
 
     def add_caution(self, caution: str) -> Interval:
-        """Whose method says what speaks against it; the same where there is none."""
+        """Return the interval with a caution added to its method; unchanged without an interval."""
         return self if self.reason else replace(self, method=f"{self.method}, but {caution}")
 
     def clip(self, lowest: float, highest: float) -> Interval:
-        """The part of the interval that the measure can reach at all."""
+        """Return the interval clipped to the range of the measure."""
         if lowest <= self.low and self.high <= highest:
             return self
         low, high = max(self.low, lowest), min(self.high, highest)
         return replace(self, low=float(low), high=float(high))
 
     def extend_to_value(self, value: float) -> Interval:
-        """The interval, as far as the value where that lies beyond an end of it."""
+        """Return the interval, extended to the value if this is outside."""
         if self.reason or self.low <= value <= self.high:
             return self
         return replace(self, low=min(self.low, value), high=max(self.high, value))
 
 
 def no_interval(method: str, reason: str) -> Interval:
-    """No interval, and why."""
+    """Return an absent interval with the reason."""
     return Interval(NAN, NAN, method, reason)
 
 
 def normal_quantile(level: float) -> float:
-    """The normal quantile that leaves (1 − level)/2 above."""
+    """Return the normal quantile with upper tail (1 − level)/2."""
     from statistics import NormalDist  # brings fractions, decimals and random numbers along
 
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def t_quantile(level: float, degrees: float) -> float:
-    """Student's quantile that leaves (1 − level)/2 above.
+    """Return the quantile of Student's t with upper tail (1 − level)/2.
 
-    Of many degrees of freedom ν it is that of the normal and the terms in 1/ν, 1/ν² and 1/ν³
-    (Abramowitz and Stegun 1964, 26.7.5), as exact as the other and without what SciPy brings along.
+    With at least 100,000 degrees of freedom ν it is the normal quantile plus the terms in 1/ν, 1/ν²
+    and 1/ν³ (Abramowitz and Stegun 1964, 26.7.5), which is equally exact and avoids importing
+    SciPy.
 
+    Examples
+    --------
     >>> round(t_quantile(0.95, 9), 4), round(t_quantile(0.95, 1e6), 6)
     (2.2622, 1.959966)
     >>> round(normal_quantile(0.95), 6)
@@ -95,9 +109,25 @@ def t_quantile(level: float, degrees: float) -> float:
 
 
 def difference(first: float, a: Interval, second: float, b: Interval) -> Interval:
-    """Interval of ``first − second`` from the intervals of two independent estimates, each side by
-    the limits that face it (MOVER; Newcombe's tenth method where both are Wilson's).
+    """Return the MOVER interval of ``first − second`` for two independent estimates.
 
+    Each side uses the facing limits of the two intervals. If both are Wilson's, this is Newcombe's
+    tenth method.
+
+    Parameters
+    ----------
+    first, second : float
+        The estimates.
+    a, b : Interval
+        Their intervals.
+
+    Returns
+    -------
+    Interval
+        The interval of the difference.
+
+    Examples
+    --------
     >>> from calipers.inference.proportions import wilson
     >>> a, b = wilson(56 / 70, 70, 0.95), wilson(48 / 80, 80, 0.95)  # Newcombe 1998, example (a)
     >>> interval = difference(0.8, a, 0.6, b)
@@ -116,19 +146,20 @@ def difference(first: float, a: Interval, second: float, b: Interval) -> Interva
 def transformed_normal(
     scale: Transformation, value: float, se: float, level: float, method: str
 ) -> Interval:
-    """Normal on a scale, with the standard error of the value itself."""
+    """Return the normal interval on a transformed scale, from the standard error of the value."""
     return Interval(*scale.symmetric_limits(value, normal_quantile(level) * se), method, se=se)
 
 
 def logit_normal(value: float, se: float, level: float, method: str) -> Interval:
-    """Normal on the logit scale."""
+    """Return the normal interval on the logit scale."""
     return transformed_normal(SCALES["logit"], value, se, level, method)
 
 
 def precision_recall_logit(area: float, positives: float, level: float) -> Interval:
-    """Logit interval of an area under a precision-recall curve [L] (Boyd, Eng and Page 2013).
+    """Return the logit interval of an area under a precision-recall curve [L].
 
-    The standard error on the logit scale is 1/√(n·a·(1 − a)) with n positives.
+    The standard error on the logit scale is 1/√(n·a·(1 − a)) with n positives (Boyd, Eng and Page
+    2013).
     """
     if not 0 < area < 1:
         return no_interval("logit [L]", "area_at_its_limit")
@@ -136,7 +167,7 @@ def precision_recall_logit(area: float, positives: float, level: float) -> Inter
 
 
 def hanley_mcneil(area: float, positives: float, negatives: float) -> float:
-    """Hanley and McNeil's (1982) standard error of the area under the ROC curve."""
+    """Return Hanley and McNeil's (1982) standard error of the area under the ROC curve."""
     q1 = area / (2 - area)
     q2 = 2 * area**2 / (1 + area)
     variance = (
@@ -146,22 +177,42 @@ def hanley_mcneil(area: float, positives: float, negatives: float) -> float:
 
 
 def delong(table: ScoreTable) -> float:
-    """DeLong's standard error of the area under the ROC curve.
+    """Return DeLong's standard error of the area under the ROC curve.
 
-    The variance of the placements among positives over the number of positives, plus that among
-    negatives. With weights, squared weights take the place of counts and Kish's sizes that of n.
+    It is the root of the variance of the placements of positives divided by their number, plus the
+    same for negatives. With weights, squared weights replace counts and Kish's effective sizes
+    replace n.
     """
     return table.area("AUC")[1]
 
 
 def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
-    """DeLong on the logit scale; where the area is near its limits, the wider of that and Hanley
-    and McNeil's, on either side; theirs where DeLong's variance is 0; exact when the classes are
-    separated completely.
+    """Return the default interval of an AUC.
 
-    Near its limits: fewer than two rows of the smaller class are misplaced. There DeLong's variance
-    rests on next to nothing and its intervals are too short. Hanley and McNeil's alone would not
-    do: symmetric, they reach too little down when only this sample is near the limit.
+    It is DeLong's on the logit scale; near the ends of the range the wider, on either side, of this
+    and Hanley and McNeil's; Hanley and McNeil's if DeLong's variance is 0; and exact if the classes
+    are completely separated.
+
+    Parameters
+    ----------
+    area : float
+        The AUC.
+    table : ScoreTable
+        Table of the scores.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        The interval.
+
+    Notes
+    -----
+    An AUC is near an end if fewer than two rows of the smaller class are misplaced. There DeLong's
+    variance is estimated from very few rows and its intervals are too narrow. Hanley and McNeil's
+    alone would not suffice: being symmetric, it does not extend far enough down if only this sample
+    is near the end.
     """
     smaller = min(class_sizes(table))
     if area in (0.0, 1.0):
@@ -178,7 +229,7 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
 
 
 def class_sizes(table: ScoreTable) -> tuple[float, float]:
-    """Kish's effective number of positives and of negatives, 0 where there are none."""
+    """Return Kish's effective number of positives and of negatives; 0 if there are none."""
     return (
         effective_size(table.total_positive, table.positive_squares.sum()),
         effective_size(table.total_negative, table.negative_squares.sum()),
@@ -186,24 +237,26 @@ def class_sizes(table: ScoreTable) -> tuple[float, float]:
 
 
 def hanley_interval(area: float, table: ScoreTable, level: float) -> Interval:
-    """Wald's interval of an AUC with Hanley and McNeil's standard error [H]."""
+    """Return Wald's interval of an AUC with Hanley and McNeil's standard error [H]."""
     made = normal_mean(area, hanley_mcneil(area, *class_sizes(table)), level)
     return replace(made, method="Hanley-McNeil [H]").clip(0.0, 1.0)
 
 
 def delong_interval(area: float, table: ScoreTable, level: float) -> Interval:
-    """Wald's interval of an AUC with DeLong's standard error."""
+    """Return Wald's interval of an AUC with DeLong's standard error."""
     made = normal_mean(area, delong(table), level)
     return replace(made, method="DeLong").clip(0.0, 1.0)
 
 
 def separated_auc(area: float, smaller: float, level: float) -> Interval:
-    """Limits of the AUC when all positives lie above all negatives (or all below).
+    """Return the exact limits of the AUC if the classes are completely separated.
 
-    Pair each row of the smaller class with another row of the larger one: the pairs are
-    independent, each is in order with probability AUC, and complete separation needs all of them.
-    So its probability is at most AUC^m, and the limit with AUC^m = (1 − level)/2 holds whatever
-    the distributions.
+    Notes
+    -----
+    Pair each of the m rows of the smaller class with another row of the larger one: the pairs are
+    independent, each is concordant with probability AUC, and complete separation requires all of
+    them to be. So its probability is at most AUC^m, and the limit with AUC^m = (1 − level)/2 is
+    valid for all distributions.
     """
     bound = ((1 - level) / 2) ** (1 / smaller)
     low, high = (bound, 1.0) if area == 1.0 else (0.0, 1 - bound)
@@ -211,7 +264,7 @@ def separated_auc(area: float, smaller: float, level: float) -> Interval:
 
 
 def normal_mean(mean: float, se: float, level: float) -> Interval:
-    """Normal interval of a mean from its standard error."""
+    """Return the normal interval of a mean from its standard error."""
     if not math.isfinite(se):
         return no_interval("normal", "too_few_rows")
     if se <= ROUNDING * abs(mean):
@@ -221,10 +274,10 @@ def normal_mean(mean: float, se: float, level: float) -> Interval:
 
 
 def root_mean(mean: float, se: float, level: float) -> Interval:
-    """Interval of √mean, normal on the log scale by the delta method.
+    """Return the interval of √mean, normal on the log scale by the delta method.
 
-    It takes the spread of the squares as it is (their fourth moment), so that it needs no normal
-    residuals as the χ² interval does.
+    It uses the observed variance of the squares (their fourth moment), so that it does not assume
+    normal residuals as the χ² interval does.
     """
     if not math.isfinite(se) or mean <= 0:
         return no_interval("log-delta", "too_few_rows" if mean > 0 else "no_spread")
@@ -237,13 +290,35 @@ FAR_FROM_NORMAL = 1.0
 
 
 def chi_square(root: float, n: float, kurtosis: float, level: float) -> Interval:
-    """χ² interval of a root mean square of ``n`` (effective) residuals [X2]: √(n/χ²) times the
-    value, with both quantiles of χ² with n degrees of freedom.
+    """Return the χ² interval of a root mean square of residuals [X2].
 
-    It holds for independent normal residuals around 0, whose ``kurtosis`` E r⁴/(E r²)² is 3. The
-    method says so where that found is further from 3 than 1 and than three standard errors √(24/n):
-    with a kurtosis k the interval should be about √((k − 1)/2) times as wide.
+    The limits are √(n/χ²) times the value, with both quantiles of χ² with n degrees of freedom.
 
+    Parameters
+    ----------
+    root : float
+        Root mean square of the residuals.
+    n : float
+        Number of (effective) residuals.
+    kurtosis : float
+        Kurtosis E r⁴/(E r²)² of the residuals.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        The interval.
+
+    Notes
+    -----
+    The interval assumes independent normal residuals with mean 0, whose kurtosis is 3. The name of
+    the method includes the observed kurtosis if this is further from 3 than 1 and than three
+    standard errors √(24/n): with kurtosis k the interval should be about √((k − 1)/2) times as
+    wide.
+
+    Examples
+    --------
     >>> interval = chi_square(4.0, 10, 3.0, 0.95)
     >>> round(interval.low, 6), round(interval.high, 6)
     (2.794868, 7.019734)
@@ -264,7 +339,22 @@ def chi_square(root: float, n: float, kurtosis: float, level: float) -> Interval
 
 
 def student(mean: float, se: float, n: float, level: float) -> Interval:
-    """Student's t interval of a mean of ``n`` independent (effective) units."""
+    """Return Student's t interval of a mean of independent units.
+
+    Parameters
+    ----------
+    mean, se : float
+        The mean and its standard error.
+    n : float
+        Number of (effective) units.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        The interval, or the reason why there is none.
+    """
     if n < 2:
         return no_interval("Student t", "too_few_units")
     if not se > ROUNDING * abs(mean):
@@ -274,9 +364,24 @@ def student(mean: float, se: float, n: float, level: float) -> Interval:
 
 
 def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B]") -> Interval:
-    """Percentile interval by interpolated order statistics of bootstrap replicates [B].
+    """Return the percentile interval of bootstrap replicates [B].
 
-    Replicates without a value are left out; above 5% there is no interval.
+    Limits are interpolated order statistics.
+
+    Parameters
+    ----------
+    replicates : ndarray of shape (B,)
+        Bootstrap replicates. Undefined ones are dropped; if they are more than 5%, there is no
+        interval.
+    level : float
+        Confidence level.
+    method : str, default="bootstrap [B]"
+        Name of the method.
+
+    Returns
+    -------
+    Interval
+        The interval, or the reason why there is none.
     """
     usable = usable_replicates(replicates, method)
     if isinstance(usable, Interval):
@@ -288,13 +393,18 @@ def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B
 def turned_on_logit(
     value: float, replicates: FloatArray, size: float, level: float, method: str
 ) -> Interval:
-    """Pivotal bootstrap interval on the logit scale, for a value between 0 and 1 that is biased:
-    percentiles of replicates x of a value v turned about it, 2·logit(v) − logit(x).
+    """Return the basic bootstrap interval on the logit scale, for a biased value in [0, 1].
 
-    Replicates of a maximum over thresholds are biased upward once more than the value is; turned,
-    they take that off (Efron and Tibshirani 1993, §13.4). So that 0 and 1 have a logit, half a row
-    of ``size`` is added on either side.
+    The limits are percentiles of 2·logit(v) − logit(x) for replicates x of a value v.
 
+    Notes
+    -----
+    Replicates of a maximum over thresholds have the upward bias of the value once more; the basic
+    bootstrap removes it (Efron and Tibshirani 1993, §13.4). So that 0 and 1 have a logit, half a
+    row of ``size`` is added on either side.
+
+    Examples
+    --------
     >>> replicates = np.linspace(0.5, 0.9, 101)
     >>> interval = turned_on_logit(0.6, replicates, 100, 0.9, "pivotal")
     >>> round(interval.low, 4), round(interval.high, 4)
@@ -315,14 +425,14 @@ def turned_on_logit(
 
 
 def standard_deviation(replicates: FloatArray) -> float:
-    """The standard deviation of replicates, Σ(x − x̄)²/(B − 1) under a root, of any magnitude."""
+    """Return the standard deviation of replicates, √(Σ(x − x̄)²/(B − 1)), without overflow."""
     largest = float(np.abs(replicates).max())
     scale = 1.0 if 1e-100 < largest < 1e100 or not largest else largest
     return float((replicates / scale).std(ddof=1)) * scale
 
 
 def usable_replicates(replicates: FloatArray, method: str) -> FloatArray | Interval:
-    """The replicates that have a value, or the absent interval where they are too few."""
+    """Return the defined replicates, or an absent interval if they are too few or all equal."""
     defined = replicates[np.isfinite(replicates)]
     if len(defined) < (1 - MOST_DEGENERATE) * len(replicates) or len(defined) == 0:
         return no_interval(method, "degenerate_replicates")
@@ -333,8 +443,10 @@ def usable_replicates(replicates: FloatArray, method: str) -> FloatArray | Inter
 
 
 def bootstrap_bias_correction(values: FloatArray, times: FloatArray | None = None) -> FloatArray:
-    """The influence of units from the values without each of them: their mean minus the value.
-    ``times`` is for how many units each of them stands."""
+    """Return jackknife influence values: the mean of the leave-one-out values minus each of them.
+
+    ``times`` is the number of units that each value represents.
+    """
     count = np.ones(len(values)) if times is None else times
     used = np.isfinite(values)
     if not count[used].sum() > 0:
@@ -343,11 +455,13 @@ def bootstrap_bias_correction(values: FloatArray, times: FloatArray | None = Non
 
 
 def acceleration(influence: FloatArray, times: FloatArray | None = None) -> float:
-    """The acceleration a = ΣI³/(6·(ΣI²)^1.5) of a value from the influence of its units (Efron
-    1987): by how much each moves it. ``times`` is for how many units each of them stands.
+    """Return the acceleration a = ΣI³/(6·(ΣI²)^1.5) from influence values (Efron 1987).
 
-    It is 0 where nothing moves the value, and units whose influence is not known are left out.
+    ``times`` is the number of units that each value represents. The acceleration is 0 if all
+    influence values are 0; undefined ones are dropped.
 
+    Examples
+    --------
     >>> round(acceleration(np.array([-1.0, -1.0, 2.0])), 6)
     0.068041
     """
@@ -365,7 +479,7 @@ def acceleration(influence: FloatArray, times: FloatArray | None = None) -> floa
 
 
 def skewness(moved: FloatArray) -> float:
-    """The skewness over √n of how much units move a mean, 0 where nothing varies."""
+    """Return the skewness of the influence on a mean divided by √n; 0 if nothing varies."""
     return 6 * acceleration(moved)
 
 
@@ -376,11 +490,31 @@ def bca(
     level: float,
     method: str = "bootstrap [B]",
 ) -> Interval:
-    """Bias-corrected and accelerated percentile interval (Efron 1987).
+    """Return the bias-corrected and accelerated percentile interval (Efron 1987).
 
-    The limits are the replicates at Φ(z₀ + (z₀ ± z)/(1 − a(z₀ ± z))): Φ(z₀) is the share of
-    replicates below the value (of those equal to it, half) and a their acceleration. There is none
-    where all replicates lie on one side. Replicates without a value count as in :func:`percentile`.
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    replicates : ndarray of shape (B,)
+        Bootstrap replicates. Undefined ones are treated as in :func:`percentile`.
+    accelerated : float
+        Acceleration, as of :func:`acceleration`.
+    level : float
+        Confidence level.
+    method : str, default="bootstrap [B]"
+        Name of the bootstrap.
+
+    Returns
+    -------
+    Interval
+        The interval, or the reason why there is none.
+
+    Notes
+    -----
+    The limits are the replicates at Φ(z₀ + (z₀ ± z)/(1 − a(z₀ ± z))), where Φ(z₀) is the proportion
+    of replicates below the value (half of those equal to it) and a is the acceleration. There is no
+    interval if all replicates are on one side of the value.
     """
     method = f"BCa {method}"
     usable = usable_replicates(replicates, method)
@@ -408,9 +542,28 @@ def bca(
 def bootstrap_t(
     value: float, se: float, replicates: FloatArray, errors: FloatArray, level: float
 ) -> Interval:
-    """Bootstrap-t (studentised) interval: the quantiles of (value* − value)/se* take the place of
-    Student's (Efron and Tibshirani 1993, §12.5). Each replicate brings its own standard error,
-    which is next to nothing where it lacks the one outlier: beyond ±8 none counts for more."""
+    """Return the bootstrap-t (studentized) interval (Efron and Tibshirani 1993, §12.5).
+
+    Parameters
+    ----------
+    value, se : float
+        The estimate and its standard error.
+    replicates, errors : ndarray of shape (B,)
+        Bootstrap replicates and the standard error of each.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        The interval, or the reason why there is none.
+
+    Notes
+    -----
+    The quantiles of (value* − value)/se* replace those of Student's t. Each replicate has its own
+    standard error, which is close to 0 if the replicate lacks the only outlier; therefore t is
+    clipped to ±8.
+    """
     method = "bootstrap-t"
     if not se > 0:
         return no_interval(method, "no_spread")
@@ -422,8 +575,10 @@ def bootstrap_t(
 
 
 def studentize(value: float, replicates: FloatArray, errors: FloatArray) -> FloatArray | None:
-    """How many of their own standard errors replicates are from the value, cut off at ±8; None
-    where more than 5% have none."""
+    """Return (replicate − value)/se of each replicate, clipped to ±8.
+
+    Return None if more than 5% of the replicates have no standard error.
+    """
     usable = np.isfinite(replicates) & np.isfinite(errors) & (errors > 0)
     if usable.sum() < (1 - MOST_DEGENERATE) * len(errors):
         return None
@@ -431,6 +586,5 @@ def studentize(value: float, replicates: FloatArray, errors: FloatArray) -> Floa
 
 
 def to_student(se: float, degrees: float, level: float) -> float:
-    """A standard error times t/z, t being Student's quantile with these degrees of freedom, so that
-    normal limits become his."""
+    """Return a standard error times t/z, so that normal limits become those of Student's t."""
     return se * t_quantile(level, degrees) / normal_quantile(level)

@@ -1,4 +1,4 @@
-"""Many differences at once: the distribution of the largest under chance alone."""
+"""Multiple comparisons by the distribution of the maximum statistic under the null hypothesis."""
 
 from __future__ import annotations
 
@@ -19,21 +19,28 @@ from calipers.statistics import FloatArray, IntArray
 
 
 def permutation_count(units: int, systems: int, replicates: int) -> tuple[int, bool]:
-    """How many deals are tried, and whether they are all there are: (k!)ⁿ, where these are no more
-    than the replicates."""
+    """Return the number of permutations to use, and whether these are all of them.
+
+    All (k!)ⁿ permutations are used if they are at most ``replicates``.
+    """
     every = math.factorial(systems) ** units if units * systems <= 64 else math.inf
     return (int(every), True) if every <= replicates else (replicates, False)
 
 
 def permutation_p_values(extreme: IntArray, tried: int, *, exact: bool) -> FloatArray:
-    """The p-values of as many extreme deals. One that was drawn at random counts beside the one
-    that was seen."""
+    """Return p-values from numbers of extreme permutations.
+
+    If permutations are sampled, the observed data are counted as one more.
+    """
     seen = 0 if exact else 1
     return (extreme + seen) / (tried + seen)
 
 
 def permutation_rank(alpha: float, tried: int, *, exact: bool) -> int:
-    """Which deal from the extreme end has the largest p-value of at most ``alpha``; 0 for none."""
+    """Return the rank, from the extreme, of the permutation with the largest p-value ≤ ``alpha``.
+
+    It is 0 if there is no such permutation.
+    """
     seen = 0 if exact else 1
     return math.floor(round(alpha * (tried + seen) - seen, 9))
 
@@ -53,10 +60,20 @@ _NUMBERS = 500_000
 
 @dataclass(frozen=True, eq=False)
 class MaxStatistic:
-    """How large the largest statistic of a family of tests is by chance: replicates of the largest
-    |t|, t and −t, shape (3, B); ``exact`` if they are all there are. Where statistics are
-    ``normal``, those of Student's t are taken to the normal of the same tail first, and
-    Bonferroni's bound holds as well."""
+    """Distribution of the maximum statistic of a family of tests under the null hypothesis.
+
+    Attributes
+    ----------
+    replicates : ndarray of shape (3, B)
+        Replicates of the largest |t|, t and −t.
+    tests : int
+        Number of tests in the family.
+    is_exact : bool
+        Whether the replicates are all permutations.
+    is_normal : bool
+        Whether the statistics are normal. Statistics of Student's t are then transformed to the
+        normal with the same tail, and Bonferroni's bound is applied as well.
+    """
 
     replicates: FloatArray
     tests: int
@@ -68,8 +85,11 @@ class MaxStatistic:
         return np.sort(self.replicates, axis=1)
 
     def p(self, t: FloatArray, degrees: FloatArray, side: int = 0) -> FloatArray:
-        """The adjusted p-value of each statistic: the share of largest ones that reach it; by
-        ``side`` of |t|, t (1) or −t (−1)."""
+        """Return the adjusted p-value of each statistic.
+
+        It is the proportion of maxima that are at least as large, by ``side`` those of |t| (0), t
+        (1) or −t (−1).
+        """
         t = np.abs(t) if side == 0 else t * side
         size = _to_normal(t, degrees) if self.is_normal else t
         found, number = self._ascending[side], self.replicates.shape[1]
@@ -80,8 +100,11 @@ class MaxStatistic:
         return np.where(np.isnan(t), np.nan, p)
 
     def adjust_p(self, p: float, side: int = 0) -> float:
-        """The adjusted p-value of a test whose own is ``p``, two-sided or of a side: how often the
-        smallest p-value of the family is as small by chance."""
+        """Return the adjusted p-value of a test with p-value ``p``, two-sided or of one side.
+
+        It is the probability, under the null hypothesis, that the smallest p-value of the family is
+        at most ``p``.
+        """
         from scipy.special import ndtri
 
         if math.isnan(p):
@@ -93,15 +116,16 @@ class MaxStatistic:
         return min(share, self.tests * p, 1.0)
 
     def size(self, tail: float) -> float:
-        """The largest |t| whose p-value is above twice the ``tail``; infinite where there are too
-        few deals for any other."""
+        """Return the largest |t| with a p-value above twice the ``tail``.
+
+        It is infinite if there are too few permutations for a smaller p-value.
+        """
         number = self.replicates.shape[1]
         rank = permutation_rank(2 * tail, number, exact=self.is_exact)
         return float(self._ascending[0][number - rank - 1]) / (1 - _HAIR) if rank >= 0 else math.inf
 
     def tail(self, tail: float) -> float:
-        """What each of the tests leaves out on either side for all of them together to leave out
-        ``tail``."""
+        """Return the tail of each single test that gives ``tail`` for all of them together."""
         from scipy.special import ndtr
 
         # Where nothing varies, the largest of all is 0 and leaves out everything.
@@ -110,12 +134,12 @@ class MaxStatistic:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MaxTProcedure(Procedure):
-    """A difference beside others of its family: the wider of its own procedure and what the
-    largest statistic of the family leaves.
+    """Procedure of a difference in a family, adjusted by the maximum statistic.
 
-    Where statistics are normal, that is its procedure at the level that holds for all of them
-    together; where values are dealt anew, the difference over its standard error ``se``, as the
-    deals have it. ``sign`` is the direction of the measure for one-sided tests.
+    Its interval is the wider of that of its own procedure and the simultaneous one. If statistics
+    are normal, the latter is that of its procedure at the level of a single test; with
+    permutations, it is based on the difference divided by its standard error ``se``, as in the
+    permutations. ``sign`` is the direction of the measure for one-sided tests.
     """
 
     procedure: Procedure
@@ -124,7 +148,7 @@ class MaxTProcedure(Procedure):
     se: float = math.nan
 
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
-        """The adjusted p-value; Bonferroni's of what has no place among the others."""
+        """Return the adjusted p-value, by Bonferroni if its statistic is undefined."""
         own = self.procedure.p(at, alternative)
         if math.isnan(own):
             return own
@@ -140,7 +164,7 @@ class MaxTProcedure(Procedure):
         return min(1.0, own * self.maxima.tests) if math.isnan(found) else max(own, found)
 
     def limit(self, tail: float, side: int) -> float:
-        """The end on one side."""
+        """Return the confidence limit on one side."""
         far = min if side > 0 else max
         if not self.maxima.is_normal and self.se > 0:
             end = self.value - side * self.maxima.size(tail) * self.se
@@ -152,21 +176,21 @@ class MaxTProcedure(Procedure):
 
 
 def quantile(share: float, degrees: FloatArray) -> FloatArray:
-    """Of Student's t."""
+    """Return the quantile of Student's t."""
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(degrees, share))
 
 
 def upper_tail(t: FloatArray | float, degrees: FloatArray | float | None) -> FloatArray:
-    """The upper tail of Student's t; of the normal where there are no degrees of freedom."""
+    """Return the upper tail of Student's t, or of the normal if ``degrees`` is None."""
     from scipy.special import ndtr, stdtr
 
     return np.asarray(ndtr(-np.asarray(t)) if degrees is None else stdtr(degrees, -np.asarray(t)))
 
 
 def _to_normal(t: FloatArray, degrees: FloatArray) -> FloatArray:
-    """The normal with the same tail."""
+    """Return the normal deviate with the same upper tail."""
     from scipy.special import ndtri
 
     return np.asarray(-ndtri(upper_tail(t, degrees)))
@@ -182,16 +206,20 @@ def permuted_maxima(
     seed: int,
     weight: FloatArray | None = None,
 ) -> MaxStatistic:
-    """Of values of units, shape (units, systems, measures): were the systems the same, their values
-    on a unit could be dealt out to them in any way, all measures together. Each difference is
-    studentised, with a share :data:`FLOOR` of the mean variance of its measure added to its own,
-    without which pairs that hardly differ break the test. All (k!)ⁿ deals are tried where they are
-    no more than the replicates.
+    """Return the maximum statistic of all differences by permutation of the systems' values.
 
-    A system without a value on a unit (NaN) takes the mean of the others there. ``weight``, shape
-    (units, measures), is what units count for: weighted means then take the place of means, with
-    their standard errors.
+    Under the null hypothesis, the values of the systems on a unit are exchangeable, for all
+    measures together. ``table`` has shape (units, systems, measures). Each difference is
+    studentized; the proportion :data:`FLOOR` of the mean variance of its measure is added to its
+    own variance, since otherwise pairs that hardly differ invalidate the test. All (k!)ⁿ
+    permutations are used if they are at most ``replicates``.
 
+    A missing value (NaN) is replaced by the mean of the other systems on this unit. ``weight``,
+    shape (units, measures), are the weights of units: weighted means and their standard errors then
+    replace the unweighted ones.
+
+    Examples
+    --------
     >>> table = np.random.default_rng(1).normal(size=(30, 4, 2))
     >>> found = permuted_maxima(table, None, 2000, seed=0)
     >>> round(found.size(0.025), 1), found.tests
@@ -221,7 +249,7 @@ def permuted_maxima(
 
 
 def floored_errors(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
-    """The standard errors of differences of one measure as :func:`permuted_maxima` has them."""
+    """Return the standard errors of differences by one measure as in :func:`permuted_maxima`."""
     with np.errstate(invalid="ignore", divide="ignore"):  # of one unit
         variances = np.maximum(np.square(errors), ROUNDING * np.square(values) / (units - 1))
     known = np.isfinite(variances)
@@ -233,19 +261,22 @@ def floored_errors(values: FloatArray, errors: FloatArray, units: FloatArray) ->
 
 
 def influence_vector(influence: Influence, tests: int = 1) -> FloatArray | None:
-    """A vector of the influence, whose inner products with others are covariances, one of those of
-    so many tests; None where a row moves the value by no finite number."""
+    """Return a vector whose inner products with those of other tests are covariances.
+
+    ``tests`` is the number of all tests, on which the compression of the vector depends. Return
+    None if the influence of any row is not finite.
+    """
     column = influence.space.vector(influence.column)
     return sketch_vector(column, tests) if np.isfinite(column).all() else None
 
 
 def sketch_vector(column: FloatArray, tests: int = 1) -> FloatArray:
-    """What is kept of a vector until those of all tests are known, up to a factor.
+    """Return what is stored of an influence vector until those of all tests are known.
 
-    The vector itself; above :data:`DOUBLES` numbers of all tests in single precision, whose errors
-    average out over the units. Above :data:`SINGLES` each unit is added, with a sign, to one of
-    :data:`SKETCH` places: inner products are then right in the mean, and to 1 in √SKETCH of the
-    norms.
+    It is the vector itself, up to a factor; in single precision if all tests have more than
+    :data:`DOUBLES` values, with errors that average out over the units. Above :data:`SINGLES`
+    values each unit is added, with a random sign, to one of :data:`SKETCH` elements: inner products
+    are then unbiased, with an error of 1/√SKETCH of the product of the norms.
     """
     if len(column) <= SKETCH or len(column) * tests <= DOUBLES:
         return column
@@ -258,7 +289,7 @@ def sketch_vector(column: FloatArray, tests: int = 1) -> FloatArray:
 
 @lru_cache(maxsize=1)
 def _sketch_indices(units: int) -> npt.NDArray[np.int64]:
-    """Where each unit is added, twice SKETCH for the two signs."""
+    """Return the element that each unit is added to, of twice SKETCH for the two signs."""
     return np.random.Generator(np.random.Philox(units)).integers(0, 2 * SKETCH, units)
 
 
@@ -268,12 +299,15 @@ def gaussian_maxima(
     parts: Sequence[Hashable] = (),
     signs: Sequence[float] = (),
 ) -> MaxStatistic:
-    """Of tests whose vectors are those of :func:`influence_vector`, times their ``signs``: normal
-    statistics that vary together as these do. A test without a vector is taken to be independent of
-    the others: the largest is then no smaller than it is (Šidák 1967). So are those of different
-    ``parts`` of the units, which is right where parts share none and safe where they do (Royen
-    2014).
+    """Return the maximum statistic of normal statistics with given correlations.
 
+    The correlations are those of the vectors of :func:`influence_vector`, times their ``signs``. A
+    test without a vector is taken as independent of the others, which is conservative (Šidák 1967).
+    So are tests on different ``parts`` of the units, which is exact if the parts have no units in
+    common and conservative otherwise (Royen 2014).
+
+    Examples
+    --------
     >>> rows = np.random.default_rng(0).normal(size=(3, 500))
     >>> found = gaussian_maxima(list(rows), seed=0)
     >>> found.p(np.array([2.0, 2.5, 4.0]), np.full(3, 499)).round(2)  # alone .046, .013, .000
@@ -294,7 +328,7 @@ def gaussian_maxima(
 def _draw_maxima(
     vectors: Sequence[FloatArray | None], signs: FloatArray, seed: np.random.SeedSequence
 ) -> FloatArray:
-    """Replicates of the largest |z|, z and −z."""
+    """Return replicates of the largest |z|, z and −z."""
     tests, random = len(vectors), np.random.Generator(np.random.Philox(seed))
     first, *others = _root(vectors, signs)
     loose = [place for place, vector in enumerate(vectors) if vector is None]
@@ -314,11 +348,12 @@ def _draw_maxima(
 
 
 def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[FloatArray, ...]:
-    """Factors of a matrix whose columns have the inner products of the unit vectors.
+    """Return factors of a matrix whose columns have the inner products of the unit vectors.
 
-    Where the units do not serve, the symmetric root of the inner products: there is one only, and
-    it is continuous. A triangular factor, or one of eigenvectors, would draw other replicates for
-    other digits in the last place, as weights of another unit and other processors make them.
+    If there are fewer tests than units, it is the symmetric root of the inner products, which is
+    unique and continuous. A triangular factor, or one of eigenvectors, would give other replicates
+    for other digits in the last place, as they result from weights in another unit and from other
+    processors.
     """
     known = [vector for vector in vectors if vector is not None]
     if not known:

@@ -1,5 +1,6 @@
-"""How few is few, and how many are too many: the limits at which another method takes over, with
-what was measured there. What they choose between stands in :mod:`calipers.inference.policy`.
+"""Limits of sample size at which another method is used, with the simulations they are based on.
+
+The choice of methods is in :mod:`calipers.inference.policy`.
 """
 
 from __future__ import annotations
@@ -163,20 +164,19 @@ POWER = 0.8
 
 
 def n_randomizations(settings: Settings) -> int:
-    """How many randomisations are tried."""
+    """Return the number of randomizations to use."""
     return max(settings.n_resamples, LEAST_RANDOMISATIONS)
 
 
 def max_permuted(first: PointEstimate, second: PointEstimate) -> int:
-    """How many units a part may have at most that is compared with others dealt anew."""
+    """Return the largest size of a subset whose difference from others is tested by permutation."""
     if first.kind == "measure of counts" and first.posterior_draws is not None:
         return FEW_DEALT_OF_CELLS
     return FEW_DEALT_OF_LABEL if first.has_few_units() or second.has_few_units() else FEW_DEALT
 
 
 def n_for_adjusted_p(tests: int, settings: Settings) -> int:
-    """So many replicates that the smallest p-value can decide after it was multiplied by the number
-    of tests."""
+    """Return enough replicates to resolve the smallest p-value after Bonferroni's adjustment."""
     return max(settings.n_resamples, math.ceil(4 * tests / (1 - settings.level)))
 
 

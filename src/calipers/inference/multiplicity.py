@@ -1,6 +1,6 @@
-"""Adjustment of p-values where many tests are made at once.
+"""Adjustment of p-values for multiple testing.
 
-An undefined p-value (NaN) stays so and does not count as a test.
+An undefined p-value (NaN) remains undefined and does not count as a test.
 """
 
 from __future__ import annotations
@@ -15,10 +15,18 @@ from calipers.statistics import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A way to adjust, and what stays below the level when adjusted p-values are compared with it.
+    """Method of adjustment of p-values.
 
-    ``controls`` is ``"family-wise error rate"`` (the chance of any false finding), ``"false
-    discovery rate"`` (the expected share of findings that are false) or ``"nothing"``.
+    Attributes
+    ----------
+    name : str
+        Display name.
+    controls : str
+        Error rate that is at most α if hypotheses with an adjusted p-value ≤ α are rejected:
+        ``"family-wise error rate"`` (the probability of any false rejection),
+        ``"false discovery rate"`` (the expected proportion of false rejections) or ``"nothing"``.
+    adjust : callable
+        Function from p-values to adjusted p-values.
     """
 
     name: str
@@ -27,9 +35,23 @@ class Adjustment:
 
 
 def holm(p: FloatArray) -> FloatArray:
-    """Holm's step-down adjustment (1979): the j-th smallest of m p-values times m − j + 1, and
-    never below the one before; at most 1. Holds whatever the tests have to do with each other.
+    """Return p-values adjusted by Holm's step-down method (1979).
 
+    The j-th smallest of m p-values is multiplied by m − j + 1, and is at least the one before and
+    at most 1. The method is valid under any dependence between the tests.
+
+    Parameters
+    ----------
+    p : ndarray of shape (m,)
+        p-values.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Adjusted p-values.
+
+    Examples
+    --------
     >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.06, 0.06]
     """
@@ -39,8 +61,23 @@ def holm(p: FloatArray) -> FloatArray:
 
 
 def bonferroni(p: FloatArray) -> FloatArray:
-    """Bonferroni's adjustment: each of m p-values times m, at most 1. Never smaller than Holm's.
+    """Return p-values adjusted by Bonferroni's method.
 
+    Each of m p-values is multiplied by m, and is at most 1. The result is never smaller than
+    Holm's.
+
+    Parameters
+    ----------
+    p : ndarray of shape (m,)
+        p-values.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Adjusted p-values.
+
+    Examples
+    --------
     >>> bonferroni(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.12, 0.09]
     """
@@ -48,12 +85,25 @@ def bonferroni(p: FloatArray) -> FloatArray:
 
 
 def benjamini_hochberg(p: FloatArray) -> FloatArray:
-    """Benjamini and Hochberg's step-up adjustment (1995): the j-th smallest of m p-values times
-    m / j, and never above the one after; at most 1.
+    """Return p-values adjusted by Benjamini and Hochberg's step-up method (1995).
 
-    Controls the false discovery rate, where the tests are independent or positively dependent: of
-    the findings at 5%, one in twenty is expected to be false. Their number is not bounded.
+    The j-th smallest of m p-values is multiplied by m / j, and is at most the one after and at most
+    1. The method controls the false discovery rate if the tests are independent or positively
+    dependent: of the rejections at 5%, one in twenty is expected to be false. The number of false
+    rejections is not bounded.
 
+    Parameters
+    ----------
+    p : ndarray of shape (m,)
+        p-values.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Adjusted p-values.
+
+    Examples
+    --------
     >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.04, 0.04]
     """
@@ -66,12 +116,12 @@ def benjamini_hochberg(p: FloatArray) -> FloatArray:
 
 
 def no_adjustment(p: FloatArray) -> FloatArray:
-    """The p-values themselves."""
+    """Return the p-values unchanged."""
     return _adjust_sorted(p, lambda p: p)
 
 
 def _adjust_sorted(p: FloatArray, adjust: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """``adjust`` applied to the defined p-values in ascending order, each back in its place."""
+    """Apply ``adjust`` to the defined p-values in ascending order, and restore their order."""
     p = np.asarray(p, np.float64)
     adjusted = np.full(len(p), np.nan)
     defined = np.flatnonzero(~np.isnan(p))

@@ -1,7 +1,7 @@
-"""Several systems on the same units at once: does any differ, and which from which?
+"""Omnibus tests and all-pairs comparisons of several systems on the same units.
 
-Tables have a row a unit and a column a system. Units on which a system has no value (NaN) are left
-out of all of it. A table's tests know no weights: every unit counts once.
+Tables have a row for each unit and a column for each system. Units on which a system has no value
+(NaN) are excluded. The tests of a table are unweighted: every unit counts once.
 """
 
 from __future__ import annotations
@@ -21,8 +21,17 @@ NAN = float("nan")
 
 @dataclass(frozen=True, eq=False)
 class PairwiseTests:
-    """Every pair of k systems tested: ``p`` has shape (k, k) and holds for all pairs together; its
-    diagonal is 1. Differences above ``critical`` are told apart at the level."""
+    """Tests of every pair of k systems.
+
+    Attributes
+    ----------
+    name : str
+        Name of the method.
+    p : ndarray of shape (k, k)
+        p-values, adjusted for all pairs together; the diagonal is 1.
+    critical : float
+        Critical difference: larger differences are significant at the level.
+    """
 
     name: str
     p: FloatArray
@@ -31,10 +40,17 @@ class PairwiseTests:
 
 @dataclass(frozen=True, eq=False)
 class FriedmanTest:
-    """Friedman's test: ``chi_square`` on k − 1 degrees of freedom with its ``p``, and Iman and
-    Davenport's ``f`` on (k − 1, (k − 1)(n − 1)) with its ``p_f``, the better of the two.
+    """Result of Friedman's test.
 
-    ``mean_ranks`` has the mean rank of each system over the units, 1 the best.
+    Attributes
+    ----------
+    mean_ranks : ndarray of shape (k,)
+        Mean rank of each system over the units; 1 is the best.
+    chi_square, p : float
+        Friedman's statistic on k − 1 degrees of freedom, and its p-value.
+    f, p_f : float
+        Iman and Davenport's statistic on (k − 1, (k − 1)(n − 1)) degrees of freedom, and its
+        p-value; this is the more accurate of the two.
     """
 
     mean_ranks: FloatArray
@@ -48,8 +64,13 @@ class FriedmanTest:
 class AnovaTable:
     """Analysis of variance of values by unit and system, without interaction.
 
-    ``f`` and ``p`` are those of the systems. ω² = (SS − df·MS_residual)/(SS_total + MS_residual) is
-    their effect size and may be below 0.
+    Attributes
+    ----------
+    f, p : float
+        F statistic of the systems and its p-value.
+    omega_squared : float
+        Effect size of the systems, ω² = (SS − df·MS_residual)/(SS_total + MS_residual), which may
+        be below 0.
     """
 
     f: float
@@ -58,7 +79,7 @@ class AnovaTable:
 
 
 def _complete_units(values: FloatArray) -> FloatArray:
-    """The units on which all systems have a value."""
+    """Return the units on which all systems have a value."""
     if values.ndim != 2:
         raise ValueError(f"values have shape {values.shape}, expected (units, systems)")
     if values.shape[1] < 2:
@@ -70,9 +91,25 @@ def _complete_units(values: FloatArray) -> FloatArray:
 
 
 def ranks(values: FloatArray, *, higher_is_better: bool = True) -> FloatArray:
-    """The rank of each system on each unit, 1 the best; equal values share the mean of their ranks.
-    Values that differ by rounding alone, relative to the largest, are equal.
+    """Return the rank of each system on each unit.
 
+    1 is the best; tied values have the mean of their ranks. Values that differ only by rounding
+    error, relative to the largest, are tied.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        Values of k systems on n units.
+    higher_is_better : bool, default=True
+        Direction of the measure.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The ranks.
+
+    Examples
+    --------
     >>> ranks(np.array([[0.5, 0.7, 0.5]])).tolist()
     [[2.5, 1.0, 2.5]]
     """
@@ -95,15 +132,33 @@ def ranks(values: FloatArray, *, higher_is_better: bool = True) -> FloatArray:
 
 
 def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTest:
-    """Friedman's test that k systems rank alike on n units, with ties.
+    """Test by Friedman's test that k systems have equal mean ranks on n units, with ties.
 
-    The spread of the mean ranks R̄ⱼ against that of all ranks, which takes ties in: χ² = n²(k − 1)
-    Σ(R̄ⱼ − (k + 1)/2)² / Σᵢⱼ(rᵢⱼ − (k + 1)/2)². Iman and Davenport: F = (n − 1)χ²/(n(k − 1) − χ²),
-    undefined for one unit. Undefined without a unit, or if all are tied on every
-    unit. F is infinite (p 0) where all units rank the systems alike.
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        Values of k systems on n units.
+    higher_is_better : bool, default=True
+        Direction of the measure.
 
-    Sources: Friedman 1937; Iman and Davenport 1980; Demšar 2006.
+    Returns
+    -------
+    FriedmanTest
+        The result. It is undefined if there is no unit, or if all systems are tied on every unit. F
+        is infinite (p 0) if all units rank the systems alike.
 
+    Notes
+    -----
+    The variance of the mean ranks R̄ⱼ is compared with that of all ranks, which accounts for ties:
+    χ² = n²(k − 1) Σ(R̄ⱼ − (k + 1)/2)² / Σᵢⱼ(rᵢⱼ − (k + 1)/2)². Iman and Davenport: F = (n −
+    1)χ²/(n(k − 1) − χ²), undefined for one unit.
+
+    References
+    ----------
+    Friedman 1937; Iman and Davenport 1980; Demšar 2006.
+
+    Examples
+    --------
     >>> found = friedman(np.array([[1.0, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]))
     >>> found.mean_ranks.tolist(), round(found.chi_square, 4), round(found.f, 4)
     ([2.75, 2.0, 1.25], 4.5, 3.8571)
@@ -132,8 +187,22 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTe
 
 
 def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
-    """The critical difference of Nemenyi's test alone.
+    """Return the critical difference of Nemenyi's test.
 
+    Parameters
+    ----------
+    systems, units : int
+        Numbers of systems and of units.
+    level : float, default=0.95
+        Confidence level.
+
+    Returns
+    -------
+    float
+        The critical difference between mean ranks.
+
+    Examples
+    --------
     >>> round(critical_difference(5, 30), 3)
     1.114
     """
@@ -144,10 +213,24 @@ def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
 def homogeneous_groups(
     positions: Sequence[float] | FloatArray, critical: float
 ) -> list[tuple[int, ...]]:
-    """Which systems cannot be told apart: the largest groups of at least 2 in which no two are
-    ``critical`` or more apart, as indices by ascending position. The bars of a critical-difference
-    diagram, whose positions are mean ranks.
+    """Return the homogeneous groups: maximal sets of systems without a significant difference.
 
+    These are the bars of a critical-difference diagram, in which positions are mean ranks.
+
+    Parameters
+    ----------
+    positions : sequence of float
+        Position of each system.
+    critical : float
+        Critical difference; two systems with at least this distance differ significantly.
+
+    Returns
+    -------
+    list of tuple of int
+        Groups of at least 2 systems, as indices by ascending position.
+
+    Examples
+    --------
     >>> homogeneous_groups([3.143, 2.0, 2.893, 1.964], 1.25)
     [(3, 1, 2, 0)]
     >>> homogeneous_groups([1.0, 1.8, 2.5, 4.0], 1.2)
@@ -169,14 +252,28 @@ def homogeneous_groups(
 
 
 def anova(values: FloatArray) -> AnovaTable:
-    """Two-way analysis of variance, units × systems, one value each: F = MS_systems/MS_residual on
-    (k − 1, (n − 1)(k − 1)) degrees of freedom.
+    """Compute a two-way analysis of variance, units × systems, with one value in each cell.
 
-    Of two systems it is the paired t test, F = t². Undefined below 2 units, and where a value is
-    infinite; F is infinite where nothing is left over.
+    F = MS_systems/MS_residual has (k − 1, (n − 1)(k − 1)) degrees of freedom. For two systems it is
+    the paired t test, F = t².
 
-    Sources: Carterette 2012 for its use on topics; Hays 1963 for ω².
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        Values of k systems on n units.
 
+    Returns
+    -------
+    AnovaTable
+        The result. It is undefined with fewer than 2 units, and if a value is infinite; F is
+        infinite if the residuals are 0.
+
+    References
+    ----------
+    Carterette 2012 for its use on topics; Hays 1963 for ω².
+
+    Examples
+    --------
     >>> table = [[0.3, 0.5, 0.4], [0.1, 0.2, 0.3], [0.6, 0.6, 0.8], [0.4, 0.5, 0.5]]
     >>> round(anova(np.array(table)).f, 3)
     5.25
@@ -215,12 +312,17 @@ def anova(values: FloatArray) -> AnovaTable:
 
 
 def _range_quantile(level: float, k: int) -> float:
-    """The quantile of the range of k independent standard normals, whose distribution is
-    P(q) = k·∫φ(z)(Φ(z + q) − Φ(z))^(k−1) dz over the smallest of them. Sums of equal steps are
-    as good as exact of what is so smooth and dies out at both ends.
+    """Return the quantile of the range of k independent standard normals.
 
-    SciPy has it too, but importing ``scipy.stats`` takes longer than comparing thirty systems.
+    The distribution function is P(q) = k·∫φ(z)(Φ(z + q) − Φ(z))^(k−1) dz over the smallest of them.
+    Equidistant sums are practically exact for an integrand that is so smooth and vanishes at both
+    ends.
 
+    SciPy has this distribution as well, but importing ``scipy.stats`` takes longer than comparing
+    thirty systems.
+
+    Examples
+    --------
     >>> round(_range_quantile(0.95, 3), 6)
     3.314493
     """
@@ -239,19 +341,45 @@ def _range_quantile(level: float, k: int) -> float:
 def randomised_tukey(
     values: FloatArray, n_resamples: int = 10_000, seed: int = 0, level: float = 0.95
 ) -> list[PairwiseTests]:
-    """Randomised Tukey HSD: every pair of k systems, for each of m measures, shape (n, k, m) or
-    (n, k); one result a measure.
+    """Compare every pair of k systems by the randomized Tukey HSD test.
 
-    Were the systems the same, their values on a unit could be dealt out to them in any way. p of a
-    pair is (b + 1)/(B + 1), b the number of B deals in which the largest mean less the smallest is
-    at least as large as the pair's difference: a maximum over pairs, so that the chance of any
-    false finding stays below the level. All (k!)ⁿ deals are tried, and p is b over their number,
-    where they are no more than ``n_resamples``. Measures see the same deals, and each is a family
-    of its own. Of two systems it is the paired randomisation test. Undefined without a unit, and
-    where a value is infinite.
+    Parameters
+    ----------
+    values : ndarray of shape (n, k) or (n, k, m)
+        Values of k systems on n units, for each of m measures.
+    n_resamples : int, default=10_000
+        Number B of permutations; all (k!)ⁿ are used if they are not more.
+    seed : int, default=0
+        Seed of the random numbers.
+    level : float, default=0.95
+        Level of the critical difference.
 
-    Sources: Carterette 2012, ACM TOIS 30; Sakai 2018.
+    Returns
+    -------
+    list of PairwiseTests
+        One result for each measure. It is undefined if there is no unit, and if a value is
+        infinite.
 
+    Raises
+    ------
+    ValueError
+        If there are fewer than two systems, or ``values`` has another shape.
+
+    Notes
+    -----
+    Under the null hypothesis, the values of the systems on a unit are exchangeable. The p-value of
+    a pair is (b + 1)/(B + 1), where b is the number of permutations in which the largest minus the
+    smallest mean is at least as large as the difference between the pair: a maximum over pairs, so
+    that the familywise error rate is at most 1 − level. If all permutations are used, p is b
+    divided by their number. All measures use the same permutations, and each is a family of its
+    own. For two systems this is the paired randomization test.
+
+    References
+    ----------
+    Carterette 2012, ACM TOIS 30; Sakai 2018.
+
+    Examples
+    --------
     >>> table = np.random.default_rng(0).normal(size=(50, 3)) + [0.0, 0.0, 1.0]
     >>> [found] = randomised_tukey(table, 999)
     >>> float(found.p[0, 2]), bool(found.p[0, 1] > 0.05)

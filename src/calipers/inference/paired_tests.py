@@ -1,7 +1,7 @@
-"""Do two systems differ? Everything here is paired: both are measured on the same units.
+"""Paired tests of the difference between two systems on the same units.
 
-A difference is the first system's value less the second's. The alternative to no difference is
-``"two-sided"``, ``"greater"`` (the first's is) or ``"less"``.
+A difference is the value of the first system minus that of the second. The alternative to no
+difference is ``"two-sided"``, ``"greater"`` (the value of the first is greater) or ``"less"``.
 """
 
 from __future__ import annotations
@@ -31,9 +31,21 @@ EXACT_RANKS = 100
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """A p-value of no difference, the test that made it, the alternative it speaks for, and the
-    statistic where the test has one that is usually given.
+    """Result of a test of no difference.
 
+    Attributes
+    ----------
+    p : float
+        p-value.
+    name : str
+        Name of the test.
+    alternative : str, default="two-sided"
+        Alternative hypothesis.
+    statistic : float
+        Test statistic, if it is usually reported for this test; else NaN.
+
+    Examples
+    --------
     >>> str(TestResult(0.04, "sign test, exact", "greater"))
     'sign test, exact, one-sided (greater): p = 0.04'
     """
@@ -45,7 +57,7 @@ class TestResult:
 
     @property
     def sides(self) -> str:
-        """``two-sided``, ``one-sided (greater)`` or ``one-sided (less)``."""
+        """Alternative as text: ``two-sided``, ``one-sided (greater)`` or ``one-sided (less)``."""
         two_sided = self.alternative == "two-sided"
         return self.alternative if two_sided else f"one-sided ({self.alternative})"
 
@@ -54,7 +66,7 @@ class TestResult:
 
 
 def _side(alternative: str) -> int:
-    """0 for two sides, else the sign of the differences that speak for the alternative."""
+    """Return 0 for a two-sided alternative, else the sign of differences that support it."""
     if alternative not in ALTERNATIVES:
         raise ValueError(f"alternative is {alternative!r}, expected one of {ALTERNATIVES}")
     return {"two-sided": 0, "greater": 1, "less": -1}[alternative]
@@ -69,15 +81,33 @@ def randomization(
     seed: int,
     alternative: str = "two-sided",
 ) -> list[TestResult]:
-    """Fisher's paired randomisation test of each column of per-unit differences, shape (n, m).
+    """Compute Fisher's paired randomization test of each column of per-unit differences.
 
-    Under no difference the sign of each unit's difference is arbitrary. All 2ⁿ patterns are tried
-    when they are no more than ``n_resamples``; else p = (b + 1)/(B + 1). Every column sees the same
-    signs. Units without a value (NaN) do not count; a column of none has no p-value, nor one with
-    an infinite value.
+    Under the null hypothesis the sign of each unit's difference is arbitrary. All 2ⁿ patterns of
+    signs are used if they are at most ``n_resamples``; otherwise p = (b + 1)/(B + 1).
 
-    Sources: Fisher 1935, The Design of Experiments, §21; Smucker, Allan and Carterette 2007.
+    Parameters
+    ----------
+    differences : ndarray of shape (n, m)
+        Differences on n units in m columns; NaN are excluded. All columns use the same signs.
+    n_resamples : int
+        Number B of randomizations.
+    seed : int
+        Seed of the random numbers.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Alternative hypothesis.
 
+    Returns
+    -------
+    list of TestResult
+        One result for each column; undefined for a column without values or with an infinite one.
+
+    References
+    ----------
+    Fisher 1935, The Design of Experiments, §21; Smucker, Allan and Carterette 2007.
+
+    Examples
+    --------
     >>> differences = np.array([[0.2], [0.1], [0.4], [0.3], [-0.1]])  # signs that give 0.9: 3 of 32
     >>> print(*randomization(differences, 1000, 0, "greater"))
     paired randomisation, exact, one-sided (greater): p = 0.09375
@@ -116,13 +146,32 @@ def swapped_ratios(
     alternative: str = "two-sided",
     formula: Callable[[FloatArray], FloatArray] | None = None,
 ) -> TestResult:
-    """Paired randomisation test that two ratios of sums are equal, or the same ``formula`` of both.
+    """Compute a paired randomization test that two ratios of sums are equal.
 
-    ``first`` and ``second`` have a row a unit: what it adds to the numerator and to the
-    denominator. Under no difference the rows of a unit can be swapped: in all 2ⁿ ways when they are
-    no more than ``n_resamples``, else p = (b + 1)/(B + 1). A swap that leaves a ratio undefined
-    counts against a difference.
+    Under the null hypothesis the two rows of a unit are exchangeable: they are swapped in all 2ⁿ
+    ways if these are at most ``n_resamples``; otherwise p = (b + 1)/(B + 1). A swap that makes a
+    ratio undefined counts as extreme.
 
+    Parameters
+    ----------
+    first, second : ndarray of shape (n, 2)
+        Contribution of each unit to the numerator and to the denominator of either ratio.
+    n_resamples : int
+        Number B of randomizations.
+    seed : int
+        Seed of the random numbers.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Alternative hypothesis.
+    formula : callable, optional
+        Function of the sums that is compared instead of the ratio.
+
+    Returns
+    -------
+    TestResult
+        The result; undefined without units, or if the observed difference is.
+
+    Examples
+    --------
     >>> first = np.array([[3.0, 4.0], [2.0, 2.0]])  # 5 of 6
     >>> second = np.array([[1.0, 4.0], [1.0, 2.0]])  # 2 of 6
     >>> print(swapped_ratios(first, second, 1000, 0))
@@ -163,7 +212,7 @@ def _ratio(sums: FloatArray) -> FloatArray:
 def _difference(
     of: Callable[[FloatArray], FloatArray], total: FloatArray, half: FloatArray
 ) -> FloatArray:
-    """The difference of what is made of the sums total ± half."""
+    """Return the difference between the formula of total + half and that of total − half."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(of(total + half) - of(total - half))
 
@@ -174,15 +223,37 @@ def _difference(
 def mcnemar(
     first_only: float, second_only: float, alternative: str = "two-sided", *, mid_p: bool = False
 ) -> TestResult:
-    """McNemar's exact test: of the rows that only one system gets right, each is as likely to be
-    the first's as the second's.
+    """Compute McNemar's exact test of discordant counts.
 
-    One-sided P(X ≥ observed), X ~ Binomial(n, ½); two-sided twice the smaller, at most 1.
-    ``mid_p`` counts half of P(X = observed): it no longer guarantees the level, and comes closer to
-    it. Without a row that only one gets right, p is 1.
+    Under the null hypothesis, a row that only one system classifies correctly is equally likely to
+    be the first's or the second's.
 
-    Sources: McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013.
+    Parameters
+    ----------
+    first_only, second_only : float
+        Number of rows that only the first, or only the second system classifies correctly.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Alternative hypothesis.
+    mid_p : bool, default=False
+        Whether to count P(X = observed) half. The test then no longer guarantees the level, but is
+        closer to it.
 
+    Returns
+    -------
+    TestResult
+        The result; p is 1 without discordant rows.
+
+    Notes
+    -----
+    The one-sided p-value is P(X ≥ observed), X ~ Binomial(n, ½); the two-sided one is twice the
+    smaller, at most 1.
+
+    References
+    ----------
+    McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013.
+
+    Examples
+    --------
     >>> round(mcnemar(9, 3, "greater").p, 6)
     0.072998
     >>> print(mcnemar(9, 3, mid_p=True))
@@ -193,11 +264,28 @@ def mcnemar(
 
 
 def sign_test(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
-    """The sign test: as many differences are above 0 as below.
+    """Compute the sign test: positive and negative differences are equally likely.
 
-    Exact binomial, P(X ≥ number above 0) with X ~ Binomial(n, ½), over the n differences that are
-    not 0; two-sided twice the smaller tail. The statistic is the number above 0. NaN do not count.
+    Parameters
+    ----------
+    differences : ndarray of shape (n,)
+        Differences; NaN are excluded.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Alternative hypothesis.
 
+    Returns
+    -------
+    TestResult
+        The result; undefined without a value.
+
+    Notes
+    -----
+    The p-value is the exact binomial P(X ≥ number above 0) with X ~ Binomial(n, ½), over the n
+    differences that are not 0; two-sided it is twice the smaller tail. The statistic is the number
+    above 0.
+
+    Examples
+    --------
     >>> print(sign_test(np.array([0.1, 0.3, 0.2, 0.4, 0.1, -0.1, 0.0]), "greater"))  # 7 of 64
     sign test, exact, one-sided (greater): p = 0.1094
     """
@@ -211,7 +299,7 @@ def sign_test(differences: FloatArray, alternative: str = "two-sided") -> TestRe
 def _fair_coin(
     heads: int, tails: int, name: str, alternative: str, *, mid_p: bool = False
 ) -> TestResult:
-    """The exact binomial test that a coin is fair."""
+    """Compute the exact binomial test that a coin is fair."""
     from scipy.special import bdtrc
 
     side, n = _side(alternative), heads + tails
@@ -231,19 +319,19 @@ def _fair_coin(
 
 
 def defined_differences(differences: FloatArray) -> FloatArray:
-    """The defined differences, 0 where they are so but for rounding."""
+    """Return the defined differences, set to 0 where they are at most rounding error."""
     defined = differences[~np.isnan(differences)]
     return np.where(np.abs(defined) <= _rounding_tolerance(defined), 0.0, defined)
 
 
 def _rounding_tolerance(values: FloatArray) -> float:
-    """By how much values may differ and be equal but for rounding."""
+    """Return the tolerance within which values are equal up to rounding error."""
     size = np.abs(values)
     return ROUNDING * float(size.max(initial=0.0, where=np.isfinite(size)))
 
 
 def signed_ranks(differences: FloatArray) -> FloatArray:
-    """The mean ranks of the sizes with the signs of the differences; NaN and zeros are left out."""
+    """Return the mean ranks of absolute differences with their signs, without NaN and zeros."""
     values = defined_differences(differences)
     values = values[values != 0]
     size = np.abs(values)
@@ -259,17 +347,35 @@ def signed_ranks(differences: FloatArray) -> FloatArray:
 
 
 def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
-    """Wilcoxon's signed-rank test that differences are spread evenly about 0.
+    """Compute Wilcoxon's signed-rank test that differences are symmetric about 0.
 
-    The statistic is W⁺, the sum of the (mean) ranks of the sizes of positive differences. Zeros
-    are left out before ranking, as Wilcoxon did. Up to 100 units p is exact, with ties as without:
-    P(W⁺ ≥ w) over all 2ⁿ signs of the ranks at hand. Beyond that W⁺ is normal with mean Σr/2 and
-    variance Σr²/4, which ties have been reckoned in, after a continuity correction of ½. Two-sided
-    is twice the smaller tail. The name says which. NaN do not count; undefined without a value; 1
-    if all differences are 0.
+    Parameters
+    ----------
+    differences : ndarray of shape (n,)
+        Differences; NaN are excluded.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Alternative hypothesis.
 
-    Source: Wilcoxon 1945.
+    Returns
+    -------
+    TestResult
+        The result, whose name says whether it is exact. It is undefined without a value, and p is 1
+        if all differences are 0.
 
+    Notes
+    -----
+    The statistic is W⁺, the sum of the (mean) ranks of the absolute values of positive differences.
+    Zeros are excluded before ranking, as by Wilcoxon. With up to 100 units p is exact, with or
+    without ties: P(W⁺ ≥ w) over all 2ⁿ signs of the observed ranks. With more units W⁺ is normal
+    with mean Σr/2 and variance Σr²/4, which accounts for ties, after a continuity correction of ½.
+    The two-sided p-value is twice the smaller tail.
+
+    References
+    ----------
+    Wilcoxon 1945.
+
+    Examples
+    --------
     >>> darwin = np.array([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48.0])
     >>> print(wilcoxon(darwin))
     Wilcoxon signed rank, exact, two-sided: p = 0.04126
@@ -297,13 +403,16 @@ def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> TestRes
 
 
 def _signed_rank_tail(ranks: FloatArray, least: float) -> float:
-    """P(W⁺ ≥ least) when each rank counts with probability ½."""
+    """Return P(W⁺ ≥ least) if each rank is included with probability ½."""
     return float(signed_rank_tails(ranks)[round(2 * least)])
 
 
 def signed_rank_tails(ranks: FloatArray) -> FloatArray:
-    """P(2W⁺ ≥ 0, 1, 2, …) when each rank counts with probability ½, by dynamic programming over the
-    sums of doubled ranks, which are whole numbers even where ranks are tied."""
+    """Return P(2W⁺ ≥ 0, 1, 2, …) if each rank is included with probability ½.
+
+    It is computed by dynamic programming over the sums of doubled ranks, which are integers even
+    with ties.
+    """
     doubled = np.rint(2 * np.sort(ranks)).astype(np.int64)
     chance = np.zeros(int(doubled.sum()) + 1)
     chance[0] = 1.0
@@ -322,8 +431,11 @@ def signed_rank_tails(ranks: FloatArray) -> FloatArray:
 def _ratio_test(
     value: float, se: float, name: str, alternative: str, upper: Callable[[float], float]
 ) -> TestResult:
-    """The test of value/se by a symmetric distribution; none where a difference seems to have no
-    error, as two AUCs do when one system separates the classes and the other ties them all."""
+    """Compute the test of value/se by a symmetric distribution.
+
+    It is undefined if the standard error is 0 but the value is not, as for two AUCs when one system
+    separates the classes and the other gives all rows the same score.
+    """
     side = _side(alternative)
     if not math.isfinite(se):
         return TestResult(NAN, name, alternative)
@@ -335,10 +447,13 @@ def _ratio_test(
 
 
 def normal(value: float, se: float, name: str, alternative: str = "two-sided") -> TestResult:
-    """Test that a normal estimate is 0, by z = value/se; the statistic is z.
+    """Test that a normal estimate is 0, by z = value/se.
 
-    Undefined where the standard error is, or is 0 beside a value that is not.
+    The statistic is z. The result is undefined if the standard error is, or if it is 0 but the
+    value is not.
 
+    Examples
+    --------
     >>> print(normal(0.0196, 0.01, "DeLong, paired"))
     DeLong, paired, two-sided: p = 0.05
     """
@@ -349,11 +464,28 @@ def normal(value: float, se: float, name: str, alternative: str = "two-sided") -
 def student(
     value: float, se: float, n: float, name: str = "paired t", alternative: str = "two-sided"
 ) -> TestResult:
-    """Paired t test from the mean difference and its standard error over ``n`` (effective) units;
-    the statistic is t = value/se, on n − 1 degrees of freedom.
+    """Compute the paired t test from the mean difference and its standard error.
 
-    Undefined below two units, and where the standard error is, or is 0 beside a value that is not.
+    Parameters
+    ----------
+    value, se : float
+        Mean difference and its standard error.
+    n : float
+        Number of (effective) units.
+    name : str, default="paired t"
+        Name of the test.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Alternative hypothesis.
 
+    Returns
+    -------
+    TestResult
+        The result, with the statistic t = value/se on n − 1 degrees of freedom. It is undefined
+        with fewer than two units, and if the standard error is undefined, or is 0 but the value is
+        not.
+
+    Examples
+    --------
     >>> print(student(2.6167, 1.2181, 15))  # Darwin's maize, as Fisher tested it
     paired t, two-sided: p = 0.04968
     """
@@ -365,8 +497,10 @@ def student(
 
 
 def paired_t(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
-    """Student's paired t test of per-unit differences; NaN do not count.
+    """Compute Student's paired t test of per-unit differences; NaN are excluded.
 
+    Examples
+    --------
     >>> print(paired_t(np.array([1.0, 2.0, 3.0])))  # t = 2√3 on 2 degrees of freedom
     paired t, two-sided: p = 0.07418
     """
@@ -375,11 +509,28 @@ def paired_t(differences: FloatArray, alternative: str = "two-sided") -> TestRes
 
 
 def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
-    """Test from bootstrap replicates of a difference: the share on the far side of 0, or on 0,
-    (b + 1)/(B + 1); two-sided twice the smaller, at most 1. Replicates without a value are left
-    out. Where these are too many, or all that is left has one value, replicates have no interval
-    and say nothing of chance: undefined, but 1 where that value is 0.
+    """Compute a test from bootstrap replicates of a difference.
 
+    Parameters
+    ----------
+    differences : ndarray of shape (B,)
+        Replicates; undefined ones are dropped.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Alternative hypothesis.
+
+    Returns
+    -------
+    TestResult
+        The result. If too many replicates are undefined, or all others are equal, there is no
+        interval, and the test is undefined; but p is 1 if they all equal 0.
+
+    Notes
+    -----
+    The p-value is the proportion of replicates at 0 or on its far side, (b + 1)/(B + 1); two-sided
+    it is twice the smaller, at most 1.
+
+    Examples
+    --------
     >>> print(bootstrap(np.array([0.3, 0.1, 0.2, -0.1, 0.4, 0.2, 0.5, 0.1, 0.3]), "greater"))
     paired bootstrap, one-sided (greater): p = 0.2
     """
@@ -400,10 +551,14 @@ def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> TestRe
 
 
 def hedges_g(differences: FloatArray) -> float:
-    """Paired effect size: mean difference over its standard deviation, with Hedges' correction for
-    small samples, 1 − 3/(4(n − 1) − 1). Undefined below 3 units, without any spread, and where a
-    difference is no finite number.
+    """Return Hedges' g for paired data.
 
+    It is the mean difference divided by its standard deviation, with the small-sample correction 1
+    − 3/(4(n − 1) − 1). It is undefined with fewer than 3 units, if the standard deviation is 0, and
+    if a difference is not finite.
+
+    Examples
+    --------
     >>> round(hedges_g(np.array([1.0, 2.0, 4.0, 5.0, 3.0])), 4)  # 3/√2.5 · 0.8
     1.5179
     """
@@ -414,7 +569,7 @@ def hedges_g(differences: FloatArray) -> float:
 
 
 def hedges_g_from_stats(mean: float, spread: float, n: int) -> float:
-    """The same from the mean of n differences and their standard deviation."""
+    """Return Hedges' g from the mean of n differences and their standard deviation."""
     if n < 3 or not math.isfinite(spread) or spread <= ROUNDING * abs(mean):
         return NAN
     return mean / spread * (1 - 3 / (4 * (n - 1) - 1))

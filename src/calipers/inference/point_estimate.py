@@ -1,16 +1,16 @@
-"""A reading: one number and how it varies; and the algebra of readings.
+"""Point estimates that know their sampling distribution, and operations on them.
 
-A reading says what it knows of how its value varies, each part only if there is such a thing:
+A point estimate has those of the following components that exist for it:
 
-    influence    how much every unit moves the value, in a space whose norm is the standard error
+    influence    influence of every unit on the value; its norm is the standard error
     units        a value for each unit, of whose mean the value is a multiple (topics, losses)
-    replicates   the value in each draw; readings of the same units are drawn together
-    law          what is known exactly: a share of trials, cells of a table, topics that are shared
-    methods      intervals that its law offers, by the names that the policy knows them by
+    replicates   the value in each bootstrap replicate; common to estimates on the same units
+    law          an exact joint distribution: binomial proportions, cells of a table, topics
+    methods      intervals from this joint distribution, by the names used in the policy
 
-Readings of the same units subtract (``a - b``), add up (:func:`weighted_sum`) and pass through
-functions (:func:`apply_function`), and how they vary follows. What a reading's interval and test
-are is said in :mod:`calipers.inference.policy`.
+Point estimates on the same units can be subtracted (``a - b``), added (:func:`weighted_sum`) and
+transformed by functions (:func:`apply_function`); their uncertainty is propagated. The choice of
+interval and test is in :mod:`calipers.inference.policy`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Limits = Callable[[float], "Interval | None"]
 
 @dataclass(frozen=True, eq=False)
 class UnitValues:
-    """A value for each unit, first minus second of a difference; all units have one."""
+    """Value of each unit, or difference of two values; there are no missing values."""
 
     values: FloatArray
     weight: FloatArray | None = None
@@ -62,12 +62,12 @@ class UnitValues:
 
     @property
     def mean(self) -> float:
-        """The (weighted) mean."""
+        """Mean, weighted if units have weights."""
         return float(self.moments.mean)
 
     @cached_property
     def error(self) -> StandardError:
-        """The standard error of the mean, and the t test that it makes."""
+        """Uncertainty of the mean: the standard error, with the name and the df of its t test."""
         if self.clusters is not None:
             se, degrees = self.clusters.mean_error(self.values)
             return StandardError(se, "paired t, clustered", degrees)
@@ -76,12 +76,12 @@ class UnitValues:
 
     @property
     def is_unweighted(self) -> bool:
-        """Whether the units are independent and count alike, as tests of ranks and signs need."""
+        """Whether units are independent and unweighted, as required by rank and sign tests."""
         return self.weight is None and self.clusters is None
 
     @property
     def influence_values(self) -> FloatArray:
-        """By how much the units, or the clusters of them, move the mean, but for a factor."""
+        """Influence of units, or of their clusters, on the mean, up to a factor."""
         apart = self.values - self.mean
         apart = apart if self.weight is None else apart * self.weight
         if self.clusters is None:
@@ -90,14 +90,25 @@ class UnitValues:
 
     @property
     def effect(self) -> float:
-        """Hedges' g for paired data; none of weighted rows."""
+        """Hedges' g for paired data; NaN for weighted rows."""
         return paired_tests.hedges_g(self.values) if self.weight is None else NAN
 
 
 @dataclass(frozen=True, eq=False)
 class UnitSummary:
-    """Units that are gone: their mean, and how all of them move it, which tells its error; of so
-    many by Kish's number."""
+    """Summary of units whose values are not available.
+
+    Attributes
+    ----------
+    mean : float
+        Mean of the values.
+    size : float
+        Number of units by Kish's formula.
+    influence : callable
+        Function that returns their influence on the mean, which determines the standard error.
+    has_weights : bool
+        Whether the units have weights.
+    """
 
     mean: float
     size: float
@@ -114,7 +125,7 @@ class UnitSummary:
 
     @cached_property
     def error(self) -> StandardError:
-        """The standard error of the mean, and the t test that it makes."""
+        """Uncertainty of the mean: the standard error, with the name and the df of its t test."""
         found = self.influence()
         if found is None:
             return StandardError(NAN, "paired t", 0.0)
@@ -124,8 +135,10 @@ class UnitSummary:
 
     @property
     def effect(self) -> float:
-        """Hedges' g for paired data; none of weighted rows, nor of clusters, which do not say how
-        rows vary."""
+        """Hedges' g for paired data; NaN for weighted rows and for clusters.
+
+        Clusters do not determine the standard deviation of rows.
+        """
         spread, found = self.error.se * math.sqrt(self.size), self.influence()
         without = self.has_weights or found is None or found.space.clusters is not None
         return (
@@ -137,9 +150,17 @@ class UnitSummary:
 
 @dataclass(frozen=True, eq=False)
 class UnitGroups:
-    """Independent units of which those of a group move a number alike, times their weight: by how
-    much a unit of weight 1 moves it, times the weight of all; how many ``units`` each group has,
-    and the sums of their weights and of squared weights."""
+    """Groups of independent units with the same influence per weight within a group.
+
+    Attributes
+    ----------
+    values : ndarray
+        Influence of a unit of weight 1 times the total weight of all units.
+    units : ndarray
+        Number of units in each group.
+    weight, squares : ndarray
+        Sums of their weights and of their squared weights.
+    """
 
     values: FloatArray
     units: FloatArray
@@ -148,7 +169,7 @@ class UnitGroups:
 
     @property
     def median(self) -> float:
-        """That of the units."""
+        """Median over units."""
         order = np.argsort(self.values)
         below, half = np.cumsum(self.units[order]), self.units.sum() / 2
         at = [int(np.searchsorted(below, half, side)) for side in ("left", "right")]
@@ -159,20 +180,20 @@ class UnitGroups:
 
 
 class JointDistribution(Protocol):
-    """What is known exactly of how readings vary together."""
+    """Exact joint distribution of point estimates."""
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """First minus second, of the same units."""
+        """Return the first minus the second estimate, on the same units."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointEstimate:
-    """One number and how it varies.
+    """Value of a measure with what is known about its sampling distribution.
 
-    ``kind`` is the row of the policy that it is looked up in. The value is ``scale`` times the mean
-    of the ``units``, where ``units_make_value``; else the units only serve tests, as squares do for
-    RMSE. ``signs`` are how many units are above 0, at it and below, of a difference whose wins and
-    losses are not counted by the units.
+    ``kind`` is the row of the policy that applies to it. If ``value_is_unit_mean``, the value is
+    ``factor`` times the mean of the ``units``; otherwise the units only serve tests, as squares do
+    for RMSE. ``signs`` are the numbers of units above 0, at 0 and below, for a difference whose
+    wins and losses are not those of the units.
     """
 
     value: float
@@ -261,7 +282,7 @@ class PointEstimate:
     procedure_by_method: Callable[[str], Procedure | None] | None = None
 
     def __sub__(self, other: PointEstimate) -> PointEstimate:
-        """The difference on the same units."""
+        """Return the difference on the same units."""
         if self.joint_distribution is not None:
             return self.joint_distribution.difference(self, other)
         of_units = self.units is not None and other.units is not None
@@ -279,7 +300,7 @@ class PointEstimate:
         )
 
     def difference(self, other: PointEstimate, **parts: Any) -> PointEstimate:
-        """First minus second, of which these parts are known."""
+        """Return the first minus the second estimate, with the given components."""
         shared = {name: getattr(self, name) for name in _SHARED}
         (low, high), (least, most) = self.bounds, other.bounds
         bounds = (low - most, high - least)
@@ -290,8 +311,10 @@ class PointEstimate:
 
     @cached_property
     def standard_error(self) -> StandardError | Interval | None:
-        """The standard error, or the absent interval that says why there is none. That of a
-        difference is called as that of its operands is, and paired."""
+        """Uncertainty of the value: the standard error, or an absent interval with the reason.
+
+        The name of the error of a difference is that of its operands with “paired”.
+        """
         found = self._by_influence if self.error is None else self.error()
         if (
             isinstance(found, StandardError)
@@ -304,7 +327,7 @@ class PointEstimate:
 
     @property
     def tolerance(self) -> float:
-        """What is no more than rounding leaves of such values."""
+        """Tolerance for rounding error in values of this kind."""
         size = self.bounds[1] - self.bounds[0]
         if not np.isfinite(size):
             size = max(abs(of.value) for of in self.operands or (self,))
@@ -321,19 +344,25 @@ class PointEstimate:
 
     @cached_property
     def skewness(self) -> float:
-        """By how much it is not normal."""
+        """Size of the skewness over √n."""
         return self.skewness_size()
 
     @property
     def interval_replicates(self) -> FloatArray | None:
-        """Replicates as they are drawn for it alone, where there are any and few say enough."""
+        """Replicates for the estimate alone, or None.
+
+        There are none if the influence of the units is known to be inadequate (``has_few_units``).
+        """
         found = self.standalone_replicates or self.replicates
         return None if found is None or self.has_few_units() else found()
 
     @cached_property
     def cached_replicates(self) -> FloatArray:
-        """Replicates for its own interval and test; turned about the value where the measure is
-        biased, 2·value − replicate."""
+        """Replicates for the interval and test of the estimate itself.
+
+        For a biased measure (``is_biased``) they are those of the basic bootstrap, 2·value −
+        replicate.
+        """
         found = self.standalone_replicates or self.replicates
         assert found is not None
         return 2 * self.value - found() if self.is_biased else found()
@@ -345,7 +374,7 @@ class PointEstimate:
 
     @property
     def is_unit_mean(self) -> bool:
-        """Whether the value is that of the units."""
+        """Whether the value is the mean of the units, up to ``factor``."""
         return self.units is not None and self.value_is_unit_mean
 
 
@@ -369,7 +398,10 @@ _SHARED = (
 def lazy_difference(
     first: Callable[[], Any] | None, second: Callable[[], Any] | None
 ) -> Callable[[], Any] | None:
-    """What the first thunk gives less what the second does; None where one is, or gives, None."""
+    """Return a function for the difference between the results of two functions.
+
+    It is None if either function is None, and returns None if either result is None.
+    """
     if first is None or second is None:
         return None
 
@@ -384,10 +416,32 @@ def lazy_difference(
 def apply_function(
     f: Callable[..., Any], readings: Sequence[PointEstimate], slopes: Sequence[float], **parts: Any
 ) -> PointEstimate:
-    """A function of readings of the same units, with its derivative by each. Influence follows by
-    the derivatives, replicates by the function; what one reading lacks, the function lacks. All
-    else is lost unless given anew, as a law or a scale is not that of a function.
+    """Apply a function to point estimates on the same units, with its derivative by each.
 
+    Influence follows from the derivatives (delta method), replicates from the function itself; a
+    component that one of the estimates lacks is missing in the result. All other components are
+    dropped unless they are passed, because a joint distribution or a scale does not carry over to a
+    function.
+
+    Parameters
+    ----------
+    f : callable
+        Function of as many values as there are estimates; it is applied to arrays of replicates as
+        well.
+    readings : sequence of PointEstimate
+        Point estimates on the same units.
+    slopes : sequence of float
+        Derivative of the function by each of them.
+    **parts
+        Components of the result, such as ``kind`` or ``bounds``, that replace those derived.
+
+    Returns
+    -------
+    PointEstimate
+        The value of the function, with its uncertainty.
+
+    Examples
+    --------
     >>> from calipers.estimation.losses import estimate_mean_loss
     >>> from calipers import measure
     >>> from calipers.inference.settings import Settings
@@ -423,7 +477,20 @@ def apply_function(
 
 
 def weighted_sum(terms: Sequence[tuple[float, PointEstimate]], **parts: Any) -> PointEstimate:
-    """Σ w·a over readings of the same units, with fixed weights."""
+    """Return Σ w·a over point estimates on the same units, with fixed weights.
+
+    Parameters
+    ----------
+    terms : sequence of tuple of float and PointEstimate
+        Weights and point estimates.
+    **parts
+        Components of the result, as for :func:`apply_function`.
+
+    Returns
+    -------
+    PointEstimate
+        The sum, with its uncertainty.
+    """
     weights = [w for w, _ in terms]
 
     def total(*values: Any) -> Any:

@@ -1,10 +1,11 @@
-"""Which interval a reading gets: one table for numbers, one for differences of two systems.
+"""Default method of each interval and test: one table for estimates and one for differences.
 
-:data:`INTERVALS` and :data:`DIFFERENCES` have for each kind of reading the methods in the order in
-which they are tried, with the reason where it was measured; :data:`ANALYTIC` what is used where no
-bootstrap is wanted, :data:`BOOTSTRAP` where one is. The interval of a difference and its tests, of
-no difference and of margins, are one object: :func:`procedure` chooses it once. How few is few
-stands in :mod:`calipers.inference.method_limits`, and no method is chosen anywhere else.
+For each kind of point estimate, :data:`INTERVALS` and :data:`DIFFERENCES` have the methods in the
+order in which they are tried, with the simulations that the choice is based on; :data:`ANALYTIC`
+has the methods used without a bootstrap, :data:`BOOTSTRAP` those used if one is requested. The
+interval of a difference and its tests, of no difference and of margins, are one object, which
+:func:`procedure` chooses once. Limits of sample size are in
+:mod:`calipers.inference.method_limits`. No method is chosen anywhere else.
 """
 
 from __future__ import annotations
@@ -55,12 +56,26 @@ def _no_caution(reading: PointEstimate, made: Interval) -> Interval:
 
 @dataclass(frozen=True)
 class MethodRule:
-    """A method, when it is the one, and what speaks against what it makes. One that does not apply
-    leaves it to the next, as one that ``tries`` does where it finds none that has a length.
+    """Rule of the policy: a method, its condition, and cautions about its intervals.
 
-    ``make`` is a method that is not among those of :mod:`calipers.inference.available_methods`: of
-    a number it takes the reading and the level, and gives an :class:`Interval`; of a difference it
-    takes the reading, and gives a :class:`Procedure`; None where it does not apply.
+    If the method does not apply, the next rule is used; so it is if the rule ``tries`` and the
+    resulting interval has no length.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method.
+    when : callable
+        Condition on the point estimate.
+    caution : callable
+        Function that adds a caution to the interval where it is unreliable.
+    tries : bool, default=False
+        Whether to go on with the next rule if the interval is missing or degenerate.
+    make : callable or None
+        Implementation of a method that is not in :mod:`calipers.inference.available_methods`. For
+        an estimate it takes the point estimate and the level, and returns an :class:`Interval`; for
+        a difference it takes the point estimate, and returns a :class:`Procedure`; None if it does
+        not apply.
     """
 
     method: str
@@ -71,7 +86,7 @@ class MethodRule:
 
 
 def _has_weights(reading: PointEstimate) -> bool:
-    """Whether rows weigh differently; where all weigh alike, that is no weight."""
+    """Check whether rows have unequal weights; equal weights do not count as weights."""
     weight = reading.weight
     return reading.has_unequal_weights or (weight is not None and bool(np.ptp(weight) > 0))
 
@@ -93,7 +108,7 @@ def _enough_positives(reading: PointEstimate) -> bool:
 
 
 def _without_ends(reading: PointEstimate) -> bool:
-    """Whether values may be of any size."""
+    """Check whether the range of the measure is unbounded."""
     return not np.isfinite(reading.bounds).all()
 
 
@@ -102,7 +117,7 @@ def _weighted_positives(reading: PointEstimate) -> bool:
 
 
 def _few_decide(reading: PointEstimate) -> bool:
-    """Whether few rows hold most of what is known of an area."""
+    """Check whether a few rows have most of the influence on an area."""
     return reading.skewness > FEW_DECIDE
 
 
@@ -123,14 +138,20 @@ def _caution_maximum(reading: PointEstimate, made: Interval) -> Interval:
 
 
 def _caution_bias(reading: PointEstimate, made: Interval) -> Interval:
-    """Of an ECE they held the truth 88 to 92 times of 100 where a test finds miscalibration, and no
-    more often where it is too mild to be found."""
+    """Add the caution that the measure is biased.
+
+    Intervals of an ECE covered the true value 88 to 92 times in 100 if a test finds miscalibration,
+    and no more often if this is too small to be found.
+    """
     return made.add_caution("a biased measure") if reading.is_biased else made
 
 
 def _caution_boundary(reading: PointEstimate, made: Interval) -> Interval:
-    """Errors that the data do not have, no replicate has: such intervals held the truth 66 to 94
-    times of 100, the others 95 to 98 times."""
+    """Add a caution to an interval that ends at a bound of the measure.
+
+    Errors that do not occur in the data occur in no replicate: such intervals covered the true
+    value 66 to 94 times in 100, the others 95 to 98 times.
+    """
     for end in reading.bounds:
         if min(abs(end - made.low), abs(end - made.high)) <= reading.tolerance:
             return made.add_caution(f"it ends at {end:g}")
@@ -138,7 +159,10 @@ def _caution_boundary(reading: PointEstimate, made: Interval) -> Interval:
 
 
 def _is_at_threshold(reading: PointEstimate) -> bool:
-    """Whether it is not a maximum, whose threshold the influence of rows takes as given."""
+    """Check that the estimate is not a maximum over thresholds.
+
+    The influence of rows on such a maximum takes the threshold as fixed.
+    """
     return reading.kind != "maximum over thresholds"
 
 
@@ -338,7 +362,7 @@ def _has_spread(reading: PointEstimate) -> bool:
 
 
 def _has_row_differences(reading: PointEstimate) -> bool:
-    """Whether every row is right or wrong, so that differences of rows are known."""
+    """Check whether every row is right or wrong, so that differences of rows are known."""
     return reading.discordant_proportions is not None or (
         reading.kind == "share of rows" and (_has_weights(reading) or reading.clusters is not None)
     )
@@ -427,22 +451,26 @@ TABLES: tuple[dict[str, tuple[MethodRule, ...]], dict[str, tuple[MethodRule, ...
 
 
 def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> None:
-    """Enter methods for a kind of reading, which are tried in this order, before those that are
-    there, where no method is asked for by name and ``interval`` is ``"auto"``.
+    """Register methods for a kind of point estimate.
+
+    They are tried in the given order, before those that are registered already, if no method is
+    requested by name and ``interval`` is ``"auto"``.
 
     Parameters
     ----------
-    kind
-        The kind of reading: a key of :data:`INTERVALS`, or one of your own.
-    rows
-        The methods, each with when it is the one.
-    differences
-        Whether they are of differences of two systems.
+    kind : str
+        Kind of point estimate: a key of :data:`INTERVALS`, or a new one.
+    *rows : MethodRule
+        The methods with their conditions.
+    differences : bool, default=False
+        Whether the methods are for differences between two systems.
 
     Raises
     ------
     NameTakenError
-        For a method of one's own that is called as one which the kind has already.
+        If a method with an implementation of its own has the name of an existing one of this kind.
+    TypeError
+        If a row is not a :class:`MethodRule`.
 
     Examples
     --------
@@ -506,13 +534,31 @@ WITHOUT = {
 
 
 def interval(reading: PointEstimate, level: float | None = None, *, test: str = "auto") -> Interval:
-    """The interval of a reading: by the first method asked for by name that applies to it, else by
-    the tables; cut off at what the measure can reach. That of a difference is its procedure's, or
-    that of a ``test`` asked for by name.
+    """Return the interval of a point estimate.
 
-    That of the tables holds the value itself. Matrices as likely as a perfect one are all less than
-    perfect, and an interval that is turned about a flattered value may end below it; without the
-    value such an interval would say that what was seen cannot be.
+    The method is the first applicable one of those requested by name, or else that of the tables;
+    the interval is clipped to the range of the measure. The interval of a difference is that of its
+    procedure, or of the requested ``test``.
+
+    Parameters
+    ----------
+    reading : PointEstimate
+        The point estimate, or a difference of two.
+    level : float, optional
+        Confidence level. By default that of the settings of the estimate.
+    test : str, default="auto"
+        Test of a difference to which the interval belongs.
+
+    Returns
+    -------
+    Interval
+        The interval, or the reason why there is none.
+
+    Notes
+    -----
+    An interval of the tables always includes the estimate. Posterior draws of a perfect confusion
+    matrix are all less than perfect, and a basic bootstrap interval about an optimistic value may
+    end below it; without the estimate such an interval would exclude what was observed.
     """
     level = reading.settings.level if level is None else level
     if reading.operands is not None:
@@ -531,7 +577,7 @@ def interval(reading: PointEstimate, level: float | None = None, *, test: str = 
 
 
 def _requested_interval(reading: PointEstimate, level: float) -> Interval | None:
-    """By the first method asked for by name that applies; None where none does."""
+    """Return the interval by the first applicable method requested by name, or None."""
     if reading.kind == "count" or reading.is_conventional or not np.isfinite(reading.value):
         return None
     offered = available_intervals(reading) if reading.settings.methods else {}
@@ -544,7 +590,7 @@ def _requested_interval(reading: PointEstimate, level: float) -> Interval | None
 
 
 def _default_interval(reading: PointEstimate, level: float) -> Interval:
-    """By the tables, or the reason why there is no interval."""
+    """Return the interval by the tables, or the reason why there is none."""
     settings = reading.settings
     if reading.kind == "count":
         return WITHOUT["count"]
@@ -564,7 +610,7 @@ def _default_interval(reading: PointEstimate, level: float) -> Interval:
 
 
 def _add_cautions(reading: PointEstimate, row: MethodRule, made: Interval) -> Interval:
-    """The interval with what speaks against it, however its method was chosen."""
+    """Return the interval with its cautions, however its method was chosen."""
     made = row.caution(reading, made)
     made = _caution_few_clusters(reading, row.method, made)
     return made.add_caution(reading.caution) if reading.caution else made
@@ -573,8 +619,11 @@ def _add_cautions(reading: PointEstimate, row: MethodRule, made: Interval) -> In
 def _get_caution(
     known: Sequence[MethodRule], method: str
 ) -> Callable[[PointEstimate, Interval], Interval]:
-    """What the table of a kind says of a method; where that is not in it, all that the table says,
-    of methods that draw anew what it says of such."""
+    """Return the caution function of a method in the table of a kind.
+
+    If the method is not in the table, all cautions of the table are applied; those of resampling
+    methods only to resampling methods.
+    """
     own = [row.caution for row in known if row.method == method]
     if own:
         return own[0]
@@ -591,7 +640,7 @@ def _get_caution(
 
 
 def _caution_few_clusters(reading: PointEstimate, method: str, made: Interval) -> Interval:
-    """What speaks against an interval from clusters of which few count."""
+    """Add a caution to an interval with a small effective number of clusters."""
     if reading.clusters is None:
         return made
     if method in DRAWN:
@@ -608,12 +657,12 @@ _NOTHING = MethodRule(""), intervals.no_interval("none", "no_analytic_interval")
 
 
 def _select_method(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
-    """The method that applies, and what it makes; a test asks for it again."""
+    """Return the applicable method and its interval, cached for the test."""
     return cached(reading, ("found", level), lambda: _first_applicable(reading, level))
 
 
 def _first_applicable(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
-    """The first row of its table that applies."""
+    """Return the first applicable rule of the table and its interval."""
     offered = available_intervals(reading)
     for row in method_rules(reading):
         made = None
@@ -631,9 +680,21 @@ def _first_applicable(reading: PointEstimate, level: float) -> tuple[MethodRule,
 
 
 def procedure(reading: PointEstimate, test: str = "auto") -> Procedure:
-    """The one procedure that a difference has its interval, its test and its tests of margins from:
-    that of the test asked for by name, else of the interval asked for by name, where it applies;
-    else the first of its table that does."""
+    """Return the procedure of a difference: its interval, test and tests of margins in one.
+
+    Parameters
+    ----------
+    reading : PointEstimate
+        Difference of two point estimates.
+    test : str, default="auto"
+        Name of a test.
+
+    Returns
+    -------
+    Procedure
+        The procedure of the test requested by name; or else of the interval requested by name in
+        the settings, if it applies; or else the first applicable one of the table.
+    """
 
     def chosen() -> Procedure:
         row, made = _select_procedure(reading, test)
@@ -682,7 +743,7 @@ def _make_procedure(reading: PointEstimate, row: MethodRule) -> Procedure | None
 
 
 def _says_nothing(reading: PointEstimate, made: Procedure) -> bool:
-    """Whether it has no interval, or one without a length."""
+    """Check whether a procedure has no interval, or one without length."""
     if made.reason is not None:
         return True
     found = made.interval(reading.settings.level)
@@ -690,8 +751,11 @@ def _says_nothing(reading: PointEstimate, made: Procedure) -> bool:
 
 
 def _difference_interval(reading: PointEstimate, level: float, test: str) -> Interval:
-    """That of its procedure, with what speaks against it; where the test does not apply, the usual
-    one's."""
+    """Return the interval of a difference with its cautions.
+
+    It is that of the procedure of the requested test, or of the default one if the test does not
+    apply.
+    """
     if reading.settings.interval == "none" and not reading.settings.methods:
         return intervals.no_interval("none", "not_requested")
     named = test != "auto" and procedure_by_name(reading, OF_TESTS[test]) is not None
@@ -713,7 +777,7 @@ def _chosen_row(reading: PointEstimate) -> tuple[MethodRule, Procedure]:
 
 
 def _limits_procedure(reading: PointEstimate) -> Procedure | None:
-    """By the limits of both."""
+    """Return the procedure based on the limits of both estimates."""
     known = worst_case_difference(reading, reading.settings.level)
     if known.reason:
         return None
@@ -728,12 +792,16 @@ def _limits_procedure(reading: PointEstimate) -> Procedure | None:
 
 
 def worst_case_difference(reading: PointEstimate, level: float) -> Interval:
-    """The difference of scores where nothing varies: the limits of one less those of the other, as
-    if both were wrong in opposite directions at once.
+    """Return the interval of a difference of scores without variability, from both intervals.
 
-    Where the systems order all rows alike, pair each row of the smaller class with another one of
-    the other: that two systems differ on one of m independent pairs has a probability below 1 −
-    α^(1/m), if they do on none.
+    The limits are those of one estimate minus the opposite ones of the other, as if both intervals
+    failed in opposite directions at once.
+
+    Notes
+    -----
+    If the systems order all rows alike, pair each row of the smaller class with another row of the
+    other class: if two systems differ on none of m independent pairs, the probability that they
+    differ on a pair is at most 1 − α^(1/m).
     """
     assert reading.operands is not None
     first, second = (interval(operand, level) for operand in reading.operands)
@@ -749,20 +817,20 @@ def worst_case_difference(reading: PointEstimate, level: float) -> Interval:
 
 
 def _n_pairs(reading: PointEstimate) -> float:
-    """How many independent pairs of rows there are, one of either class."""
+    """Return the number of independent pairs of a positive and a negative row."""
     pairs = max(1.0, min(reading.sizes()))
     return pairs if reading.clusters is None else min(pairs, reading.clusters.n_clusters)
 
 
 def _is_degenerate(reading: PointEstimate, made: Interval) -> bool:
-    """Whether an interval has no length but what rounding leaves."""
+    """Check whether the length of an interval is at most rounding error."""
     return made.high - made.low <= max(
         reading.tolerance, ROUNDING * max(abs(made.low), abs(made.high))
     )
 
 
 def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
-    """What is tried for its interval, in order."""
+    """Return the rules to try for the interval, in order."""
     settings, paired = reading.settings, reading.operands is not None
     known = _rule_table(reading)
     if reading.procedure_by_method is not None:
@@ -783,8 +851,10 @@ def method_rules(reading: PointEstimate) -> Sequence[MethodRule]:
 
 
 def _summary_rules(known: Sequence[MethodRule], interval: str) -> Sequence[MethodRule]:
-    """What is tried first of a difference of rows that are gone: what the table of its kind says of
-    what is known of them."""
+    """Return the rules to try first for a difference whose rows are no longer available.
+
+    These are the rules of its kind, and Student's t of a summary of units.
+    """
     own = [row for row in known if row.method != "of both"]
     return (
         *(() if interval == "analytic" else own),
@@ -793,7 +863,7 @@ def _summary_rules(known: Sequence[MethodRule], interval: str) -> Sequence[Metho
 
 
 def _rule_table(reading: PointEstimate) -> Sequence[MethodRule]:
-    """The table of its kind."""
+    """Return the table of the kind of a point estimate."""
     plugins.load("calipers.policies")
     if reading.operands is not None:
         return TABLES[True].get(reading.kind, OF_UNITS)

@@ -1,7 +1,7 @@
-"""With what probability a test finds a difference that is there, and what it could have found.
+"""Power of tests and minimum detectable differences.
 
-A test at ``level`` is two-sided unless said otherwise, so that 5% are left at 0.95. Assumed numbers
-are taken at their word: what is uncertain about them is left to the caller.
+A test at ``level`` is two-sided unless stated otherwise, so that α = 5% at 0.95. Assumed values are
+taken as exact: their uncertainty is left to the caller.
 """
 
 from __future__ import annotations
@@ -30,11 +30,25 @@ NEARLY_NORMAL = 10**6
 
 
 def shift_power(shift: float, level: float = 0.95, degrees: float | None = None) -> float:
-    """Power of a two-sided test of a true difference of ``shift`` standard errors.
+    """Return the power of a two-sided test of a true difference in standard errors.
 
-    P(|T| > t) for T noncentral t with ``degrees`` of freedom and noncentrality ``shift``, t being
-    the central quantile; without degrees both are normal.
+    Parameters
+    ----------
+    shift : float
+        True difference divided by its standard error.
+    level : float, default=0.95
+        Level of the test.
+    degrees : float, optional
+        Degrees of freedom of a t test. By default the test is normal.
 
+    Returns
+    -------
+    float
+        P(|T| > t) for T noncentral t with noncentrality ``shift``, where t is the central quantile;
+        without degrees both are normal.
+
+    Examples
+    --------
     >>> round(shift_power(2.802), 3)
     0.8
     """
@@ -46,7 +60,7 @@ def shift_power(shift: float, level: float = 0.95, degrees: float | None = None)
 def _two_sided_power(
     shift: FloatArray, level: float | FloatArray, degrees: FloatArray
 ) -> FloatArray:
-    """:func:`shift_power` element by element; without degrees where these are NaN."""
+    """Return :func:`shift_power` element by element; NaN degrees mean the normal distribution."""
     from scipy.special import ndtr, ndtri, stdtrit
 
     z = ndtri((1 + np.asarray(level)) / 2)
@@ -59,7 +73,7 @@ def _two_sided_power(
 
 
 def _upper_tail(critical: Any, shift: Any, degrees: Any) -> Any:
-    """P(T > critical) of the noncentral t, element by element."""
+    """Return P(T > critical) of the noncentral t distribution, element by element."""
     from scipy.special import nctdtr, ndtr
 
     inside = nctdtr(degrees, shift, critical)
@@ -73,15 +87,34 @@ def all_detectable(
     level: float | Sequence[float] = 0.95,
     power: float = 0.8,
 ) -> FloatArray:
-    """The smallest true differences that two-sided tests, all at one ``level`` or each at its own,
-    would find with probability ``power``.
+    """Return the minimum detectable differences of two-sided tests.
 
-    ``se`` are the standard errors of the differences; with ``degrees`` of freedom a test is
-    Student's and the power exact by the noncentral t, else both are normal, and the answer is
-    (z_{(1+level)/2} + z_power)·se but for the far tail. NaN where there is no spread to go by. It
-    says what data of this size could have shown and nothing of the difference observed. Those of
-    equal level and degrees of freedom, as differences on the same topics are, share the search.
+    Parameters
+    ----------
+    se : sequence of float
+        Standard errors of the differences.
+    degrees : sequence of float or None
+        Degrees of freedom of each test; None for a normal test.
+    level : float or sequence of float, default=0.95
+        Level of all tests, or of each.
+    power : float, default=0.8
+        Power.
 
+    Returns
+    -------
+    ndarray
+        The smallest true differences that the tests detect with probability ``power``; NaN if the
+        standard error is not positive.
+
+    Notes
+    -----
+    With degrees of freedom the power is exact by the noncentral t; otherwise the result is
+    (z_{(1+level)/2} + z_power)·se except for the far tail. It describes what data of this size can
+    show, not the observed difference. Tests with equal level and degrees of freedom, as of
+    differences on the same topics, share the search.
+
+    Examples
+    --------
     >>> all_detectable([0.01, 0.02, 0.01], [24, 24, None]).round(4).tolist()
     [0.0292, 0.0584, 0.028]
     """
@@ -99,7 +132,7 @@ def all_detectable(
 
 
 def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> FloatArray:
-    """The detectable difference in standard errors, for each of ``degrees`` and levels."""
+    """Return the detectable difference in standard errors for each of ``degrees`` and levels."""
     low, high = np.zeros(degrees.shape), np.where(power > 1 - level, 8.0, 0.0)
     while (short := (_two_sided_power(high, level, degrees) < power) & (high > 0)).any():
         high[short] *= 2
@@ -122,10 +155,31 @@ def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> F
 def margin_power(
     difference: float, margin: float, se: float, level: float = 0.95, degrees: float | None = None
 ) -> float:
-    """Power to show that a difference is not below −``margin`` by a one-sided test at 1 − level,
-    as in :mod:`calipers.inference.hypotheses`. ``difference`` is the true one, positive where the
-    first system is better.
+    """Return the power of a non-inferiority test: a one-sided test at 1 − level.
 
+    The test is that of :mod:`calipers.inference.hypotheses` that a difference is not below
+    −``margin``.
+
+    Parameters
+    ----------
+    difference : float
+        True difference, positive if the first system is better.
+    margin : float
+        Non-inferiority margin.
+    se : float
+        Standard error of the difference.
+    level : float, default=0.95
+        Level of the test.
+    degrees : float, optional
+        Degrees of freedom of a t test. By default the test is normal.
+
+    Returns
+    -------
+    float
+        The power.
+
+    Examples
+    --------
     >>> round(margin_power(0.0, 0.025, 0.01), 3)
     0.804
     """
@@ -140,19 +194,42 @@ def margin_power(
 def equivalence_power(
     difference: float, margin: float, se: float, level: float = 0.95, degrees: float | None = None
 ) -> float:
-    """Power to show that a difference lies within ±``margin`` by two one-sided tests, each at
-    1 − level (Schuirmann 1987).
+    """Return the power of an equivalence test: two one-sided tests, each at 1 − level.
 
-    Exact: given the estimated standard error, the estimate is normal; the mean over the chi
-    distribution of that error is integrated (Gauss-Legendre; it is Owen's Q).
+    They show that a difference is within ±``margin`` (Schuirmann 1987).
 
+    Parameters
+    ----------
+    difference : float
+        True difference.
+    margin : float
+        Equivalence margin.
+    se : float
+        Standard error of the difference.
+    level : float, default=0.95
+        Level of each test.
+    degrees : float, optional
+        Degrees of freedom of t tests. By default the tests are normal.
+
+    Returns
+    -------
+    float
+        The power.
+
+    Notes
+    -----
+    The power is exact: given the estimated standard error, the estimate is normal; its mean over
+    the chi distribution of that error is integrated (Gauss-Legendre; it is Owen's Q).
+
+    Examples
+    --------
     >>> round(equivalence_power(0.0, 0.03, 0.01), 3)
     0.825
     """
     from scipy.special import chdtri, gammaln, ndtr, ndtri, stdtrit
 
     def within(reach: FloatArray) -> FloatArray:
-        """P(|estimate| + reach < margin)."""
+        """Return P(|estimate| + reach < margin)."""
         below = ndtr((margin - difference) / se - reach)
         return np.maximum(below - ndtr(reach - (margin + difference) / se), 0)
 
@@ -178,7 +255,7 @@ def equivalence_power(
 
 @lru_cache(maxsize=1)
 def _quadrature_nodes() -> tuple[FloatArray, FloatArray]:
-    """Of Gauss and Legendre's quadrature, which take longer to find than all else."""
+    """Return nodes and weights of the Gauss-Legendre quadrature, cached because they are slow."""
     return np.polynomial.legendre.leggauss(200)
 
 
@@ -186,9 +263,29 @@ def _quadrature_nodes() -> tuple[FloatArray, FloatArray]:
 
 
 def share_power(share: float, reference: float, n: float, level: float = 0.95) -> float:
-    """Power to tell a share from a known reference: that Wilson's interval leaves ``reference``
-    out, which is the score test. Exact, by the binomial distribution; it saws up and down with n.
+    """Return the power to show that a proportion differs from a known reference.
 
+    The test is whether Wilson's interval excludes the reference, which is the score test. The power
+    is exact by the binomial distribution; it is a sawtooth function of n.
+
+    Parameters
+    ----------
+    share : float
+        True proportion.
+    reference : float
+        Known reference.
+    n : float
+        Number of trials.
+    level : float, default=0.95
+        Level of the test.
+
+    Returns
+    -------
+    float
+        The power.
+
+    Examples
+    --------
     >>> round(share_power(0.9, 0.8, 107), 4), round(share_power(0.9, 0.8, 108), 4)
     (0.8191, 0.8101)
     """
@@ -210,12 +307,27 @@ def share_power(share: float, reference: float, n: float, level: float = 0.95) -
 
 
 def mcnemar_power(first_only: float, second_only: float, n: float, level: float = 0.95) -> float:
-    """Power of McNemar's exact test of two accuracies on the same ``n`` rows.
+    """Return the power of McNemar's exact test of two accuracies on the same rows.
 
-    ``first_only`` and ``second_only`` are the shares of rows that only the one and only the other
-    system gets right. Exact: the power given the number of discordant rows, over its binomial
-    distribution (cut where less than 1e-12 is left).
+    The power is exact: that given the number of discordant rows, averaged over its binomial
+    distribution (truncated where less than 1e-12 remains).
 
+    Parameters
+    ----------
+    first_only, second_only : float
+        Proportions of rows that only one and only the other system classifies correctly.
+    n : float
+        Number of rows.
+    level : float, default=0.95
+        Level of the test.
+
+    Returns
+    -------
+    float
+        The power.
+
+    Examples
+    --------
     >>> round(mcnemar_power(0.06, 0.03, 800), 3)
     0.785
     """
@@ -240,11 +352,30 @@ def mcnemar_power(first_only: float, second_only: float, n: float, level: float 
 
 
 def two_shares_power(first: float, second: float, n: float, level: float = 0.95) -> float:
-    """Power of the score test of two independent shares, of ``n`` rows each.
+    """Return the power of the score test of two independent proportions.
 
-    Φ((|p₁ − p₂| − z·√(2p̄q̄/n)) / √((p₁q₁ + p₂q₂)/n)) plus the far tail: the error under the test
-    is that of the pooled share (Fleiss, Levin and Paik 2003, ch. 4, without correction).
+    Parameters
+    ----------
+    first, second : float
+        True proportions p₁ and p₂.
+    n : float
+        Number of rows of each.
+    level : float, default=0.95
+        Level of the test.
 
+    Returns
+    -------
+    float
+        The power.
+
+    Notes
+    -----
+    It is Φ((|p₁ − p₂| − z·√(2p̄q̄/n)) / √((p₁q₁ + p₂q₂)/n)) plus the far tail: the standard error
+    under the null hypothesis is that of the pooled proportion (Fleiss, Levin and Paik 2003, ch. 4,
+    without correction).
+
+    Examples
+    --------
     >>> round(two_shares_power(0.9, 0.85, 686), 3)
     0.8
     """
@@ -260,9 +391,28 @@ def two_shares_power(first: float, second: float, n: float, level: float = 0.95)
 
 
 def area_power(area: float, reference: float, se: float, level: float = 0.95) -> float:
-    """Power to tell an area from a known one: that its interval, normal on the logit scale, leaves
-    ``reference`` out. ``se`` is the standard error at ``area``.
+    """Return the power to show that an area differs from a known reference.
 
+    The test is whether its interval, normal on the logit scale, excludes the reference.
+
+    Parameters
+    ----------
+    area : float
+        True area.
+    reference : float
+        Known reference.
+    se : float
+        Standard error at ``area``.
+    level : float, default=0.95
+        Level of the test.
+
+    Returns
+    -------
+    float
+        The power.
+
+    Examples
+    --------
     >>> from calipers.inference.sample_size import auc_error
     >>> round(area_power(0.7, 0.5, auc_error(0.7, 0.5, 60)), 3)
     0.748
@@ -283,14 +433,37 @@ def anova_power(
     *,
     paired: bool = True,
 ) -> float:
-    """Power of the analysis of variance of several systems, the best and the worst of which differ
-    by ``difference``: topic set size design (Sakai 2016).
+    """Return the power of the analysis of variance of several systems (topic set size design).
 
-    The least favourable case is taken, in which all others lie halfway between: λ = n·D²/(2·sd²).
-    ``paired``: all systems on the same ``n`` topics, ``sd`` being the residual one (topics taken
-    out; that of a difference over √2), with (m − 1)(n − 1) degrees of freedom. Else each system on
-    ``n`` topics of its own, ``sd`` being that within systems, with m(n − 1).
+    Parameters
+    ----------
+    difference : float
+        True difference D between the best and the worst system.
+    sd : float
+        Standard deviation: if ``paired``, the residual one (without topic effects; that of a
+        difference divided by √2); otherwise that within systems.
+    systems : int
+        Number m of systems.
+    n : float
+        Number of topics: of all systems if ``paired``, otherwise of each.
+    level : float, default=0.95
+        Level of the test.
+    paired : bool, default=True
+        Whether all systems are evaluated on the same topics.
 
+    Returns
+    -------
+    float
+        The power; NaN with fewer than two topics.
+
+    Notes
+    -----
+    The least favorable case is assumed, in which all other systems are halfway between: λ =
+    n·D²/(2·sd²), with (m − 1)(n − 1) degrees of freedom if ``paired`` and m(n − 1) otherwise (Sakai
+    2016).
+
+    Examples
+    --------
     >>> round(anova_power(0.1, 0.2, 5, 100), 3)
     0.815
     """
@@ -305,13 +478,33 @@ def anova_power(
 
 
 def tukey_power(difference: float, sd: float, systems: int, n: float, level: float = 0.95) -> float:
-    """Power to tell one given pair of several systems apart by Tukey's honestly significant
-    differences, all on the same ``n`` topics; ``sd`` is the residual one, as in
-    :func:`anova_power`.
+    """Return the power to show that a given pair of systems differs, by Tukey's HSD test.
 
-    P(|T| > q/√2) for T noncentral t with (m − 1)(n − 1) degrees of freedom and noncentrality
-    D/(sd·√(2/n)), q being the quantile of the studentised range.
+    Parameters
+    ----------
+    difference : float
+        True difference D.
+    sd : float
+        Residual standard deviation, as in :func:`anova_power`.
+    systems : int
+        Number m of systems.
+    n : float
+        Number of topics, which are the same for all systems.
+    level : float, default=0.95
+        Level of the test.
 
+    Returns
+    -------
+    float
+        The power; NaN with fewer than two topics.
+
+    Notes
+    -----
+    The power is P(|T| > q/√2) for T noncentral t with (m − 1)(n − 1) degrees of freedom and
+    noncentrality D/(sd·√(2/n)), where q is the quantile of the studentized range.
+
+    Examples
+    --------
     >>> round(tukey_power(0.1, 0.2, 5, 100), 3)
     0.786
     """

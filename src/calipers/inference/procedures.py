@@ -1,14 +1,14 @@
-"""Procedures: the interval of a difference and its test, which are one object.
+"""Procedures: the interval of a difference and its tests, which are one object.
 
-A procedure says how well any value of the true difference agrees with the data: a one-sided p-value
-of "the difference is above it" and one of "below it". Everything else follows. The two-sided
-p-value is twice the smaller of both, at most 1; the interval at a level holds the values whose
-two-sided p-value is above 1 − level; non-inferiority and equivalence ask the one-sided p-value at
-the margin. So the interval contains a value if and only if the test of that value is not
-significant, whatever the method, the level, the side and the margin.
+A procedure defines a one-sided p-value, in either direction, for every value of the true
+difference. Everything else follows. The two-sided p-value is twice the smaller of both, at most 1;
+the interval at a level contains the values whose two-sided p-value is above 1 − level;
+non-inferiority and equivalence use the one-sided p-value at the margin. So the interval contains a
+value if and only if the test of that value is not significant, for every method, level, side and
+margin.
 
-Procedures hold no rows but what they need, so that those of many pairs of systems can be kept.
-Which of them a difference has is said in :mod:`calipers.inference.policy`.
+Procedures store no more of the rows than they need, so that those of many pairs of systems can be
+stored. The choice of procedure is in :mod:`calipers.inference.policy`.
 """
 
 from __future__ import annotations
@@ -35,18 +35,34 @@ _HAIR = 1e-9
 
 
 def tail_level(level: float) -> float:
-    """What a level leaves out on either side. (1 − 0.95 is a little more than 0.05 in binary, and a
-    p-value of 0.05 could go either way.)"""
+    """Return the probability in each tail at a level.
+
+    It is rounded: 1 − 0.95 is slightly more than 0.05 in binary, so that the decision at a p-value
+    of 0.05 would be arbitrary.
+    """
     return round(1 - level, 12) / 2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Procedure:
-    """The interval and the test of one difference; without an interval for a ``reason``.
+    """Interval and tests of one difference, or a ``reason`` why there is no interval.
 
-    ``method`` is what the interval is called and ``name`` what the test is called; ``bounds`` are
-    the least and the largest difference there can be, ``error`` the standard error that plans go
-    by, and ``differing`` how many units differ at all, where that is known.
+    Attributes
+    ----------
+    value : float
+        The difference.
+    method : str
+        Name of the interval.
+    name : str
+        Name of the test.
+    bounds : tuple of float
+        Smallest and largest possible difference.
+    error : StandardError
+        Standard error that sample size plans use.
+    reason : str or None
+        Why there is no interval.
+    differing : int or None
+        Number of units that differ at all, if it is known.
     """
 
     value: float
@@ -60,19 +76,24 @@ class Procedure:
     # --- What each of them says -------------------------------------------------------------------
 
     def _beyond(self, at: float, side: int) -> float:
-        """The p-value of the true difference being above ``at`` (``side`` 1) or below (−1), for an
-        ``at`` within the bounds."""
+        """Return the p-value of the true difference being above ``at`` (``side`` 1) or below (−1).
+
+        ``at`` is within the bounds.
+        """
         raise NotImplementedError
 
     def limit(self, tail: float, side: int) -> float:
-        """The end of the values whose p-value on one side is above ``tail``: the lowest of them
-        (``side`` 1) or the highest (−1), infinite where there is none."""
+        """Return the end of the set of values whose one-sided p-value is above ``tail``.
+
+        It is the lowest of them (``side`` 1) or the highest (−1), and infinite if there is no
+        limit.
+        """
         raise NotImplementedError
 
     # --- What follows -----------------------------------------------------------------------------
 
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
-        """The p-value of a true difference ``at``, against the alternative."""
+        """Return the p-value of a true difference ``at``, against the alternative."""
         if not math.isfinite(self.value):
             return NAN
         if self.reason is not None:
@@ -85,8 +106,10 @@ class Procedure:
 
     @property
     def _centre(self) -> float:
-        """What is in every interval: the difference that was seen. NaN where another one is
-        asked about."""
+        """Value that is in every interval: the observed difference.
+
+        It is NaN if the procedure is about another parameter.
+        """
         return self.value
 
     def _one_sided(self, at: float, side: int) -> float:
@@ -97,12 +120,12 @@ class Procedure:
         return max(p, 0.5) if (at - self._centre) * side >= 0 else p
 
     def test(self, at: float = 0.0, alternative: str = "two-sided") -> TestResult:
-        """The same with the name of the test."""
+        """Return the p-value with the name of the test."""
         p = self.p(at, alternative)
         return TestResult(p, "none" if math.isnan(p) else self.name, alternative)
 
     def interval(self, level: float) -> Interval:
-        """The values that a two-sided test at 1 − ``level`` does not reject."""
+        """Return the set of values that a two-sided test at 1 − ``level`` does not reject."""
         if self.reason is not None:
             return intervals.no_interval(self.method, self.reason)
         if not math.isfinite(self.value):
@@ -116,20 +139,23 @@ class Procedure:
         return Interval(float(low), float(high), self.method, se=self.error.se)
 
     def half_width(self, tail: float) -> float:
-        """Half the length of the interval that leaves out ``tail`` on either side."""
+        """Return half the length of the interval with ``tail`` on either side."""
         if self.reason is not None or not math.isfinite(self.value):
             return NAN
         return abs(self.limit(tail, -1) - self.limit(tail, 1)) / 2
 
     @property
     def family_procedure(self) -> Procedure:
-        """What speaks for it at the small levels of a family of tests: itself, but for replicates,
-        which say nothing of what fewer of them than one would show."""
+        """Procedure to use at the small levels of a family of tests.
+
+        It is the procedure itself, except for replicates, which have no information about tails
+        with less than one replicate.
+        """
         return self
 
 
 def no_procedure(reason: str, value: float = NAN, method: str = "none") -> Procedure:
-    """Of what has neither interval nor test."""
+    """Return a procedure without interval and test."""
     return Procedure(value=value, method=method, name="none", reason=reason)
 
 
@@ -138,13 +164,13 @@ def no_procedure(reason: str, value: float = NAN, method: str = "none") -> Proce
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Wald(Procedure):
-    """An estimate and its standard error: normal, or Student's t where that has degrees of freedom.
+    """Wald procedure: an estimate and its standard error, normal or with Student's t.
 
-    With ``bayes`` it is the wider of that and the Bayesian bootstrap about the mean of as many
-    units: the hull of both intervals, the larger of both p-values. Either alone is too short: t
-    where few units differ and none is seen that differs the other way, the bootstrap where units
-    are few. Where ``differing`` units differ, no p-value against 0 is below what the randomization
-    of their signs allows, 2^(1 − differing); where that decides, the interval reaches 0.
+    With ``bayes`` it is the wider of this and the Bayesian bootstrap about the mean of the units:
+    the hull of both intervals, the larger of both p-values. Either alone is too narrow: t if few
+    units differ and none of them in the other direction, the bootstrap if there are few units. If
+    ``differing`` units differ, no p-value against 0 is below the minimum of the randomization test
+    of their signs, 2^(1 − differing); if this is the larger one, the interval extends to 0.
     """
 
     t: StandardError
@@ -156,7 +182,7 @@ class Wald(Procedure):
 
     @property
     def _is_uninformative(self) -> bool:
-        """Whether the error says nothing."""
+        """Whether the standard error is undefined or has no degrees of freedom."""
         freedom = self.t.degrees
         return not math.isfinite(self.t.se) or (freedom is not None and not freedom > 0)
 
@@ -181,11 +207,11 @@ class Wald(Procedure):
 
     @property
     def _minimum_p(self) -> float:
-        """The smallest one-sided p-value against 0."""
+        """Smallest possible one-sided p-value against 0."""
         return 0.0 if self.differing is None else 2.0**-self.differing
 
     def limit(self, tail: float, side: int) -> float:
-        """The end on one side."""
+        """Return the confidence limit on one side."""
         if self._is_uninformative:
             return -side * math.inf
         freedom, level = self.t.degrees, 1 - 2 * tail
@@ -204,7 +230,7 @@ class Wald(Procedure):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BayesianProcedure(Wald):
-    """The Bayesian bootstrap about the mean alone."""
+    """Bayesian bootstrap about the mean alone."""
 
     @property
     def _se(self) -> float:
@@ -217,13 +243,13 @@ class BayesianProcedure(Wald):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WiderProcedure(Procedure):
-    """The wider of two procedures: the hull of their intervals, the larger of their p-values."""
+    """Wider of two procedures: the hull of their intervals and the larger of their p-values."""
 
     procedures: tuple[Procedure, Procedure]
 
     @classmethod
     def from_pair(cls, first: Procedure, second: Procedure, level: float) -> Procedure:
-        """Named by whichever is the wider at a level, or as both."""
+        """Create it with the name of the one that is wider at a level, or of both."""
         tail = tail_level(level)
         farther = [
             (first.limit(tail, side) - second.limit(tail, side)) * side <= 0 for side in (1, -1)
@@ -248,13 +274,13 @@ class WiderProcedure(Procedure):
         return max(part._beyond(at, side) for part in self.procedures)
 
     def limit(self, tail: float, side: int) -> float:
-        """The end on one side."""
+        """Return the confidence limit on one side."""
         far = min if side > 0 else max
         return far(part.limit(tail, side) for part in self.procedures)
 
     @property
     def family_procedure(self) -> Procedure:
-        """The wider of both beside others."""
+        """Wider of both procedures to use in a family of tests."""
         first, second = (part.family_procedure for part in self.procedures)
         return (
             self
@@ -268,8 +294,11 @@ class WiderProcedure(Procedure):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReplicateProcedure(Procedure):
-    """Replicates of the difference, in ascending order: the share on the far side of a value, or on
-    it, (b + 1)/(B + 1); the interval ends at order statistics."""
+    """Procedure by sorted replicates of the difference.
+
+    The p-value is the proportion of replicates at a value or on its far side, (b + 1)/(B + 1);
+    limits are order statistics.
+    """
 
     replicates: FloatArray
 
@@ -282,11 +311,11 @@ class ReplicateProcedure(Procedure):
         return self._share((self._count_beyond(at, side) + 1) / (len(self.replicates) + 1), side)
 
     def _share(self, reached: float, side: int) -> float:
-        """The p-value of replicates of which so many have been reached."""
+        """Return the p-value from the proportion of replicates that are reached."""
         return reached
 
     def limit(self, tail: float, side: int) -> float:
-        """The end on one side."""
+        """Return the confidence limit on one side."""
         # The first that, with those before it, is more than the tail.
         rank = math.floor(round(tail * (len(self.replicates) + 1), 9))
         if rank < 1:
@@ -295,7 +324,7 @@ class ReplicateProcedure(Procedure):
 
     @property
     def family_procedure(self) -> Procedure:
-        """By their standard deviation, as if that were a standard error."""
+        """Wald procedure with the standard deviation of the replicates as standard error."""
         return Wald(
             value=self.value,
             method=self.method,
@@ -309,7 +338,7 @@ class ReplicateProcedure(Procedure):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BcaProcedure(ReplicateProcedure):
-    """Bias-corrected and accelerated percentiles (Efron 1987): see :func:`intervals.bca`."""
+    """Bias-corrected and accelerated percentiles (Efron 1987); see :func:`intervals.bca`."""
 
     bias: float
     acceleration: float
@@ -326,7 +355,7 @@ class BcaProcedure(ReplicateProcedure):
         return NormalDist().cdf(end / (1 + a * end) - bias)
 
     def limit(self, tail: float, side: int) -> float:
-        """The end on one side."""
+        """Return the confidence limit on one side."""
         from statistics import NormalDist
 
         bias, a = side * self.bias, side * self.acceleration
@@ -341,12 +370,15 @@ class BcaProcedure(ReplicateProcedure):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LimitsProcedure(Procedure):
-    """Limits at any level, the test being the level of the interval that just reaches a value."""
+    """Procedure by limits at any level.
+
+    The p-value of a value belongs to the level of the interval that just reaches it.
+    """
 
     limits: Callable[[float], Interval]
 
     def limit(self, tail: float, side: int) -> float:
-        """The end on one side."""
+        """Return the confidence limit on one side."""
         made = self.limits(1 - 2 * tail)
         return made.low if side > 0 else made.high
 
@@ -373,9 +405,12 @@ class LimitsProcedure(Procedure):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Randomization(Procedure):
-    """Fisher's randomization of the signs of the differences of units less a value. Under it the
-    mean of a random subset of the units is as likely to be above the true difference as below, and
-    the limits are such means (Hartigan 1969). ``weight`` is what units count for."""
+    """Fisher's randomization of the signs of the differences of units minus a value.
+
+    Under the hypothesis that this is the true difference, the mean of a random subset of the units
+    is equally likely to be above it as below, and the limits are such means (Hartigan 1969).
+    ``weight`` are the weights of the units.
+    """
 
     units: FloatArray
     weight: FloatArray | None = None
@@ -383,7 +418,7 @@ class Randomization(Procedure):
     seed: int = 0
 
     def _tests(self, at: FloatArray, alternative: str = "two-sided") -> list[TestResult]:
-        """The same signs serve for all values, so that p-values rise up to the estimate."""
+        """Return the tests of several values; with common signs, p-values are monotonic."""
         apart = self.units[:, None] - at
         size = np.maximum(np.abs(self.units).max(), np.abs(at))
         apart[np.abs(apart) <= ROUNDING * size] = 0.0
@@ -392,7 +427,11 @@ class Randomization(Procedure):
         return paired_tests.randomization(apart, self.n_resamples, self.seed, alternative)
 
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
-        """Two-sided by the size of the difference; one-sided half of that on the side it is on."""
+        """Return the p-value of a true difference ``at``, against the alternative.
+
+        It is two-sided by the absolute difference; one-sided it is half of that on the side of the
+        difference.
+        """
         if self.reason is not None or not math.isfinite(self.value):
             return NAN
         if not self.bounds[0] <= at <= self.bounds[1]:
@@ -406,7 +445,7 @@ class Randomization(Procedure):
         return max(0.5, self._tests(np.array([at]), alternative)[0].p)
 
     def limit(self, tail: float, side: int) -> float:
-        """The end on one side."""
+        """Return the confidence limit on one side."""
         far = float(self.units.min() if side > 0 else self.units.max())
         far -= side * max(abs(far), abs(self.value)) * _HAIR
         outer, inner = far, self.value
@@ -425,15 +464,17 @@ class Randomization(Procedure):
 
 
 def _sorted_nonzero(units: FloatArray) -> FloatArray:
-    """The units that differ by more than rounding, in ascending order."""
+    """Return the units that differ by more than rounding error, in ascending order."""
     settled = paired_tests.defined_differences(units)
     return np.sort(settled[settled != 0])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SignProcedure(Procedure):
-    """The sign test of the median of the units that differ, whose limits are order statistics. A
-    unit whose difference is the value itself counts against it."""
+    """Sign test of the median of the units that differ; its limits are order statistics.
+
+    A unit whose difference equals the tested value counts against it.
+    """
 
     units: FloatArray
 
@@ -453,7 +494,7 @@ class SignProcedure(Procedure):
         return float(bdtrc(above - 1, n, 0.5)) if above else 1.0
 
     def limit(self, tail: float, side: int) -> float:
-        """The end on one side."""
+        """Return the confidence limit on one side."""
         from scipy.special import bdtrc
 
         n, of = len(self._ascending), self._ascending
@@ -467,10 +508,13 @@ class SignProcedure(Procedure):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SignedRankProcedure(Procedure):
-    """Wilcoxon's signed ranks of the units that differ, about their pseudomedian (Hodges and
-    Lehmann 1963). W⁺ is the number of means of two units, each with itself too, above 0, and of
-    those that are 0 the half; beside another value those above it count, by the same distribution
-    of W⁺. So the limits are means of two units, and against 0 it is Wilcoxon's own p-value."""
+    """Wilcoxon's signed-rank procedure of the units that differ, about their pseudomedian.
+
+    W⁺ is the number of Walsh averages (means of two units, or of a unit with itself) above 0, plus
+    half of those equal to 0; against another value those above it are counted, with the same
+    distribution of W⁺. So the limits are Walsh averages (Hodges and Lehmann 1963), and against 0
+    the p-value is Wilcoxon's own.
+    """
 
     units: FloatArray
 
@@ -495,7 +539,7 @@ class SignedRankProcedure(Procedure):
         return paired_tests.signed_rank_tails(self._ranks)
 
     def _above(self, at: float, side: int) -> float:
-        """How many means of two units are above (1) or below (−1) a value by more than a hair."""
+        """Return the number of Walsh averages above (1) or below (−1) a value, beyond rounding."""
         of = np.sort(self._differing * side)
         at = at * side + self._hair
         pairs = len(of) ** 2 - int(np.searchsorted(of, 2 * at - of, side="right").sum())
@@ -516,7 +560,7 @@ class SignedRankProcedure(Procedure):
         return math.erfc(z / math.sqrt(2)) / 2
 
     def limit(self, tail: float, side: int) -> float:
-        """The end on one side."""
+        """Return the confidence limit on one side."""
         of = self._differing * side
         low, high = float(of.min()) - 4 * self._hair, float(of.max())
 
@@ -538,20 +582,23 @@ class SignedRankProcedure(Procedure):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PValueProcedure(Procedure):
-    """A test of no difference that knows no other value, and so has no interval."""
+    """Test of no difference that is not defined for other values, hence without an interval."""
 
     made: Callable[[str], TestResult]
 
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
-        """Against 0 alone."""
+        """Return the p-value against 0; NaN against any other value."""
         return self.made(alternative).p if at == 0 else NAN
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class McNemarProcedure(Procedure):
-    """McNemar's exact test of rows that one system alone gets right, given how many these are: the
-    limits are Clopper and Pearson's of the first's share of them, carried to the difference. With
-    ``mid`` half of the probability of what was seen counts."""
+    """McNemar's exact test of discordant rows, conditional on their number.
+
+    The limits are Clopper and Pearson's of the proportion of them that the first system classifies
+    correctly, transformed to the difference. With ``is_mid_p`` the probability of the observed
+    count is halved.
+    """
 
     n_first: int
     second: int
@@ -559,7 +606,7 @@ class McNemarProcedure(Procedure):
     is_mid_p: bool = False
 
     def _tail(self, share: float, side: int) -> float:
-        """P(as many of the first's rows as seen, or more) (1), or fewer (−1)."""
+        """Return P(count ≥ observed) for the first system (1), or P(count ≤ observed) (−1)."""
         from scipy.special import bdtr, bdtrc
 
         n, seen = self.n_first + self.second, self.n_first
@@ -579,8 +626,10 @@ class McNemarProcedure(Procedure):
         return self._tail(share, side)
 
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
-        """As of any procedure; without a row that one system alone gets right, no difference is all
-        that is known."""
+        """Return the p-value of a true difference ``at``, against the alternative.
+
+        Without discordant rows it is 1 against 0, and NaN against any other value.
+        """
         if self.n_first + self.second == 0:
             return 1.0 if at == 0 else NAN
         return super().p(at, alternative)
@@ -591,7 +640,7 @@ class McNemarProcedure(Procedure):
         return self._beyond(at, side) if self.is_mid_p and abs(at) <= self.bounds[1] else p
 
     def limit(self, tail: float, side: int) -> float:
-        """The end on one side."""
+        """Return the confidence limit on one side."""
         n = self.n_first + self.second
         low, high = (0.0, self.n_first / n) if side > 0 else (1.0, self.n_first / n)
         if self._tail(low, side) > tail:

@@ -1,4 +1,4 @@
-"""Intervals of proportions: of (effective) trials, and of the difference of two that are paired."""
+"""Intervals of proportions, and of the difference between two paired proportions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,24 @@ if TYPE_CHECKING:
 
 
 def wilson(share: float, n: float, level: float) -> Interval:
-    """Wilson's score interval of a proportion of ``n`` (effective) trials [W].
+    """Return Wilson's score interval of a proportion [W].
 
+    Parameters
+    ----------
+    share : float
+        Observed proportion.
+    n : float
+        Number of (effective) trials.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        The interval.
+
+    Examples
+    --------
     >>> interval = wilson(150 / 200, 200, 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.6857, 0.8049)
@@ -26,12 +42,12 @@ def wilson(share: float, n: float, level: float) -> Interval:
 
 
 def _standard_error(share: float, n: float) -> float:
-    """The standard error of a share of ``n`` trials."""
+    """Return the standard error of a proportion of ``n`` trials."""
     return math.sqrt(max(share * (1 - share), 0.0) / n) if n > 0 else NAN
 
 
 def wilson_limits(share: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """The limits of :func:`wilson` for arrays; NaN where there are no trials."""
+    """Return the limits of :func:`wilson` for arrays; NaN where there are no trials."""
     z = normal_quantile(level)
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = 1 + z**2 / n
@@ -43,10 +59,26 @@ def wilson_limits(share: FloatArray, n: FloatArray, level: float) -> tuple[Float
 
 
 def clopper_pearson(share: float, n: float, level: float) -> Interval:
-    """The exact interval of a proportion of ``n`` (effective) trials (Clopper and Pearson 1934).
+    """Return the exact interval of a proportion (Clopper and Pearson 1934).
 
-    Its coverage is at least ``level`` whatever the proportion.
+    Its coverage is at least ``level`` for every proportion.
 
+    Parameters
+    ----------
+    share : float
+        Observed proportion.
+    n : float
+        Number of (effective) trials.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        The interval.
+
+    Examples
+    --------
     >>> interval = clopper_pearson(20 / 200, 200, 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.0622, 0.1502)
@@ -55,10 +87,27 @@ def clopper_pearson(share: float, n: float, level: float) -> Interval:
 
 
 def jeffreys(share: float, n: float, level: float) -> Interval:
-    """Jeffreys' interval of a proportion of ``n`` (effective) trials: the equal tails of
-    Beta(hits + ½, misses + ½), with 0 and 1 for limits where there are no hits or no misses (Brown,
-    Cai and DasGupta 2001).
+    """Return Jeffreys' interval of a proportion.
 
+    Its limits are the equal tails of Beta(hits + ½, misses + ½), but 0 without hits and 1 without
+    misses (Brown, Cai and DasGupta 2001).
+
+    Parameters
+    ----------
+    share : float
+        Observed proportion.
+    n : float
+        Number of (effective) trials.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        The interval.
+
+    Examples
+    --------
     >>> interval = jeffreys(20 / 200, 200, 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.0642, 0.1473)
@@ -69,9 +118,11 @@ def jeffreys(share: float, n: float, level: float) -> Interval:
 def _beta_limits(
     share: float, n: float, level: float, method: str, added: tuple[float, float]
 ) -> Interval:
-    """Quantiles of Beta distributions, 0 and 1 for limits where there are no hits or no misses.
-    ``added`` is what hits have more at the lower limit, and misses at the upper; the other of the
-    two is added to the other side."""
+    """Return an interval of quantiles of Beta distributions; 0 without hits, 1 without misses.
+
+    The first number of ``added`` is added to the hits for the lower limit and to the misses for the
+    upper one, the second to the other of the two.
+    """
     from scipy.special import betaincinv
 
     if not n > 0:
@@ -84,9 +135,26 @@ def _beta_limits(
 
 
 def agresti_coull(share: float, n: float, level: float) -> Interval:
-    """Agresti and Coull's (1998) interval of a proportion of ``n`` (effective) trials: Wald's after
-    adding z²/2 hits and z²/2 misses, cut off at 0 and 1.
+    """Return Agresti and Coull's (1998) interval of a proportion.
 
+    It is Wald's after adding z²/2 hits and z²/2 misses, clipped to [0, 1].
+
+    Parameters
+    ----------
+    share : float
+        Observed proportion.
+    n : float
+        Number of (effective) trials.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        The interval.
+
+    Examples
+    --------
     >>> interval = agresti_coull(20 / 200, 200, 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.065, 0.1501)
@@ -103,12 +171,28 @@ def agresti_coull(share: float, n: float, level: float) -> Interval:
 
 
 def paired_shares(first: float, second: float, n: float, level: float) -> Interval:
-    """Interval of ``first − second``, the shares of ``n`` (effective) rows in two sets of rows that
-    have none in common: Wald's after adding a row to each set (Bonett and Price 2012).
+    """Return Bonett and Price's (2012) interval of a difference between two disjoint proportions.
 
-    That is the difference of two paired proportions, such as two accuracies on the same rows, when
-    the sets are the rows that only the one and only the other gets right.
+    It is Wald's after adding a row to each of two disjoint sets of rows. It is the difference
+    between two paired proportions, such as two accuracies on the same rows, if the sets are the
+    rows that only one and only the other system classifies correctly.
 
+    Parameters
+    ----------
+    first, second : float
+        Proportions of the rows in the two sets.
+    n : float
+        Number of (effective) rows.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Interval
+        The interval of ``first − second``.
+
+    Examples
+    --------
     >>> interval = paired_shares(12 / 100, 4 / 100, 100, 0.95)
     >>> round(interval.low, 4), round(interval.high, 4)
     (-0.0017, 0.1585)
@@ -120,10 +204,28 @@ def paired_shares(first: float, second: float, n: float, level: float) -> Interv
 
 
 def ranks_of_quantile(share: float, n: int, level: float) -> tuple[int, int] | None:
-    """Which of ``n`` numbers in order, counted from 1, hold the quantile between them with a
-    probability of ``level`` at least, whatever their distribution: how many lie below it is
-    binomial (Thompson 1936). None where there are too few on either side.
+    """Return the ranks of the order statistics that are confidence limits of a quantile.
 
+    They cover the quantile with a probability of at least ``level`` for every distribution, because
+    the number of values below it is binomial (Thompson 1936).
+
+    Parameters
+    ----------
+    share : float
+        Probability of the quantile.
+    n : int
+        Number of values.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    tuple of int or None
+        Ranks of the lower and the upper limit, counted from 1; None if there are too few values on
+        either side.
+
+    Examples
+    --------
     >>> ranks_of_quantile(0.5, 20, 0.95), ranks_of_quantile(0.95, 50, 0.95)
     ((6, 15), None)
     """
@@ -132,7 +234,7 @@ def ranks_of_quantile(share: float, n: int, level: float) -> tuple[int, int] | N
     tail = (1 - level) / 2
 
     def first(enough: Callable[[int], bool]) -> int:
-        """The smallest rank from 0 on of which that is so; n where it is of none."""
+        """Return the smallest rank from 0 for which ``enough`` holds; n if there is none."""
         low, high = 0, n
         while low < high:
             middle = (low + high) // 2

@@ -1,12 +1,12 @@
-"""Two systems measured on several test splits: cross-validation and repeated hold-out.
+"""Comparison of two systems on several test splits: cross-validation and repeated hold-out.
 
 Splits of one data set are not independent: the training sets overlap, so that the plain t test over
-splits finds too much. What goes in are differences, first system less second, one a split.
+splits rejects too often. The inputs are differences, first system minus second, one for each split.
 
-Two numbers sum splits up, and they are not the same: the value *pooled* over the rows of all test
-splits, which is a plain evaluation of all rows, and the value *averaged* over splits, which is what
-these tests are about. For a measure that is a mean over rows they agree where splits are of equal
-size; for an AUC they do not, as pooling compares scores of different models.
+Two estimates combine splits, and they are not the same: the value *pooled* over the rows of all
+test splits, which is a plain evaluation of all rows, and the value *averaged* over splits, which
+these tests are about. For a measure that is a mean over rows they agree if splits have equal size;
+for an AUC they do not, since pooling compares scores of different models.
 """
 
 from __future__ import annotations
@@ -31,10 +31,20 @@ ERRATIC = (
 
 @dataclass(frozen=True, slots=True)
 class SplitTest:
-    """The test over splits.
+    """Result of a test over splits.
 
-    ``value`` is the difference averaged over ``splits``, ``interval`` the one that belongs to the
-    test, if there is one. ``caution`` says what speaks against the test, where something does.
+    Attributes
+    ----------
+    value : float
+        Mean difference over splits.
+    interval : Interval
+        Interval that belongs to the test, if there is one.
+    test : TestResult
+        Result of the test.
+    splits : int
+        Number of splits.
+    caution : str or None
+        Known problem of the test, if there is one.
     """
 
     value: float
@@ -45,7 +55,7 @@ class SplitTest:
 
     @property
     def summary(self) -> str:
-        """What ``value`` is, in words."""
+        """Description of ``value`` in words."""
         return f"averaged over {self.splits} splits"
 
 
@@ -56,15 +66,43 @@ def corrected_t(
     alternative: str = "two-sided",
     level: float = 0.95,
 ) -> SplitTest:
-    """Nadeau and Bengio's corrected resampled t test of J differences, from models trained on
-    ``train`` rows and measured on ``test``.
+    """Compute Nadeau and Bengio's corrected resampled t test.
 
-    t = mean/√((1/J + test/train)s²) on J − 1 degrees of freedom. Serves repeated hold-out and
-    (repeated) cross-validation; with k folds test/train is 1/(k − 1). Undefined below two splits,
-    and where all differences are the same but not 0. Raises ValueError where a size is not above 0.
+    It is suitable for repeated hold-out and for (repeated) cross-validation.
 
-    Sources: Nadeau and Bengio 2003, Machine Learning 52; Bouckaert and Frank 2004.
+    Parameters
+    ----------
+    differences : ndarray of shape (J,)
+        Differences on J splits.
+    train, test : float
+        Number of rows that models are trained on and tested on in each split. With k folds
+        test/train is 1/(k − 1).
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Alternative hypothesis.
+    level : float, default=0.95
+        Confidence level of the interval.
 
+    Returns
+    -------
+    SplitTest
+        The result; undefined with fewer than two splits, and if all differences are equal but not
+        0.
+
+    Raises
+    ------
+    ValueError
+        If a size is not above 0, or a difference is not finite.
+
+    Notes
+    -----
+    t = mean/√((1/J + test/train)s²) on J − 1 degrees of freedom.
+
+    References
+    ----------
+    Nadeau and Bengio 2003, Machine Learning 52; Bouckaert and Frank 2004.
+
+    Examples
+    --------
     >>> found = corrected_t(np.array([0.02, 0.04, 0.01, 0.03, 0.05]), train=80, test=20)
     >>> print(found.test)  # t = 0.03/√((1/5 + 1/4)·0.00025) = 2.8284
     corrected resampled t, two-sided: p = 0.04742
@@ -77,13 +115,17 @@ def corrected_t(
 def k_fold_t(
     differences: FloatArray, alternative: str = "two-sided", level: float = 0.95
 ) -> SplitTest:
-    """The plain t test over splits, t = mean/√(s²/J): for comparison with what others report.
+    """Compute the plain t test over splits, t = mean/√(s²/J), for comparison with other reports.
 
-    It takes the splits to be independent, which those of one data set are not, and finds
-    differences too often; :func:`corrected_t` does not. Undefined as that is.
+    It assumes independent splits, which those of one data set are not, and rejects too often;
+    :func:`corrected_t` does not. It is undefined in the same cases.
 
-    Source: Dietterich 1998, Neural Computation 10, who advises against it.
+    References
+    ----------
+    Dietterich 1998, Neural Computation 10, who advises against it.
 
+    Examples
+    --------
     >>> found = k_fold_t(np.array([0.02, 0.04, 0.01, 0.03, 0.05]))
     >>> print(found.test)  # t = 0.03/√(0.00025/5) = 4.2426
     uncorrected t over splits, two-sided: p = 0.01324
@@ -95,7 +137,7 @@ def k_fold_t(
 def _student(
     differences: FloatArray, overlap: float, name: str, alternative: str, level: float
 ) -> SplitTest:
-    """The t test whose variance of a mean of J is (1/J + overlap)s²."""
+    """Compute the t test with variance (1/J + overlap)s² of the mean of J differences."""
     values = _check_differences(differences, (len(differences),))
     j = len(values)
     value = float(values.mean()) if j else NAN
@@ -109,13 +151,36 @@ def _student(
 
 
 def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> SplitTest:
-    """Dietterich's t test of five repetitions (rows) of two-fold cross-validation (columns).
+    """Compute Dietterich's 5×2 cv t test: five repetitions of two-fold cross-validation.
 
-    t = p₁⁽¹⁾/√(Σsᵢ²/5) on 5 degrees of freedom, where sᵢ² = (p₁ − p̄)² + (p₂ − p̄)² in repetition i.
-    Undefined where the folds of every repetition agree. Raises ValueError for another shape.
+    Parameters
+    ----------
+    differences : ndarray of shape (5, 2)
+        Differences, with repetitions as rows and folds as columns.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        Alternative hypothesis.
 
-    Source: Dietterich 1998, Neural Computation 10.
+    Returns
+    -------
+    SplitTest
+        The result, without an interval; undefined if the folds of every repetition agree.
 
+    Raises
+    ------
+    ValueError
+        If ``differences`` have another shape, or one is not finite.
+
+    Notes
+    -----
+    t = p₁⁽¹⁾/√(Σsᵢ²/5) on 5 degrees of freedom, where sᵢ² = (p₁ − p̄)² + (p₂ − p̄)² in repetition
+    i.
+
+    References
+    ----------
+    Dietterich 1998, Neural Computation 10.
+
+    Examples
+    --------
     >>> table = np.array([[0.04, 0.02], [0.03, 0.05], [0.01, 0.03], [0.02, 0.04], [0.05, 0.03]])
     >>> print(five_by_two_t(table).test)  # sᵢ² = 0.0002, t = 0.04/√0.0002 = 2.8284
     5×2 cv t, two-sided: p = 0.03674
@@ -129,15 +194,34 @@ def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> Sp
 
 
 def five_by_two_f(differences: FloatArray) -> SplitTest:
-    """Alpaydın's combined F test of five repetitions (rows) of two-fold cross-validation (columns),
-    which knows no sides.
+    """Compute Alpaydın's combined 5×2 cv F test, which has no one-sided alternative.
 
-    F = ΣΣp²/(2Σsᵢ²) on (10, 5) degrees of freedom, sᵢ² as in :func:`five_by_two_t`; it is less hit
-    and miss than that. Undefined where the folds of every repetition agree. Raises ValueError for
-    another shape.
+    Parameters
+    ----------
+    differences : ndarray of shape (5, 2)
+        Differences, with repetitions as rows and folds as columns.
 
-    Source: Alpaydın 1999, Neural Computation 11.
+    Returns
+    -------
+    SplitTest
+        The result, without an interval; undefined if the folds of every repetition agree.
 
+    Raises
+    ------
+    ValueError
+        If ``differences`` have another shape, or one is not finite.
+
+    Notes
+    -----
+    F = ΣΣp²/(2Σsᵢ²) on (10, 5) degrees of freedom, with sᵢ² as in :func:`five_by_two_t`; it depends
+    less on chance than that test.
+
+    References
+    ----------
+    Alpaydın 1999, Neural Computation 11.
+
+    Examples
+    --------
     >>> table = np.array([[0.04, 0.02], [0.03, 0.05], [0.01, 0.03], [0.02, 0.04], [0.05, 0.03]])
     >>> print(five_by_two_f(table).test)  # F = 0.0118/0.002 = 5.9
     5×2 cv F, two-sided: p = 0.03187
@@ -156,7 +240,7 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
 
 
 def _five_by_two(differences: FloatArray) -> tuple[FloatArray, float]:
-    """The differences, and the sum of the variances of the repetitions."""
+    """Return the differences, and the sum of the variances of the repetitions."""
     values = _check_differences(differences, (5, 2))
     apart = values[:, 0] - values[:, 1]
     apart = np.where(np.abs(apart) <= ROUNDING * np.abs(values).max(axis=1), 0.0, apart)

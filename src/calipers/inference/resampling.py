@@ -1,4 +1,4 @@
-"""The bootstrap of values per row."""
+"""Bootstrap of values per row."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 def weighted_means(
     columns: Sequence[FloatArray], weight: FloatArray, settings: Settings
 ) -> tuple[FloatArray, FloatArray]:
-    """Bootstrap replicates of the weighted mean of each column, shape (B, columns), and the
-    standard error of each, √(Σw²(x − m)²·n/(n − 1))/Σw with Kish's n; a unit without a value (NaN)
-    has no weight in its column.
+    """Return bootstrap replicates of weighted means of columns, and their standard errors.
 
-    Σw²(x − m)² of a replicate opens into means of five parts; x about the mean, so that nothing
-    cancels.
+    Both have shape (B, columns). The standard error is √(Σw²(x − m)²·n/(n − 1))/Σw with Kish's n; a
+    unit without a value (NaN) has no weight in its column.
+
+    Σw²(x − m)² of a replicate is expanded into means of five terms, with x centered at the mean, so
+    that there is no cancellation.
     """
     from calipers import _core
 
@@ -53,8 +54,10 @@ def row_means(
     settings: Settings,
     clusters: ClusterIndex | None = None,
 ) -> FloatArray:
-    """Bootstrap replicates of the (weighted) mean of each column; what is drawn with replacement
-    are rows, or clusters of them."""
+    """Return bootstrap replicates of the (weighted) mean of each column.
+
+    Rows, or clusters of rows, are resampled with replacement.
+    """
     from calipers import _core
 
     if clusters is not None:
@@ -75,8 +78,10 @@ _AT_ONCE = 4_000_000
 def poisson_weights(
     rows: int, weight: FloatArray | None, settings: Settings, clusters: ClusterIndex | None = None
 ) -> Iterator[FloatArray]:
-    """What each row weighs in the replicates of the Poisson bootstrap of rows, or of clusters, some
-    (b, rows) at a time."""
+    """Yield the weights of rows in replicates of the Poisson bootstrap of rows or clusters.
+
+    Batches have shape (b, rows).
+    """
     step = max(1, _AT_ONCE // max(rows, 1))
     for begin in range(0, settings.n_resamples, step):
         at = range(begin, min(begin + step, settings.n_resamples))
@@ -90,7 +95,7 @@ def replicate_weights(
     replicate: int,
     clusters: ClusterIndex | None = None,
 ) -> FloatArray:
-    """What each row weighs in one replicate."""
+    """Return the weight of each row in one replicate."""
     from calipers import _core
 
     units = rows if clusters is None else clusters.size

@@ -1,7 +1,6 @@
-"""How many units are needed: half-widths that intervals are expected to have, standard errors from
-assumed numbers, and the search for a size.
+"""Sample size: expected half-widths of intervals, assumed standard errors, and the search for n.
 
-Assumed numbers are taken at their word: what is uncertain about them is left to the caller.
+Assumed values are taken as exact: their uncertainty is left to the caller.
 """
 
 from __future__ import annotations
@@ -19,11 +18,27 @@ MOST = 10**12
 
 
 def smallest_n(holds: Callable[[int], bool], least: int = 2, most: int = MOST) -> int | None:
-    """The smallest n from ``least`` on for which ``holds(n)``; None above ``most``.
+    """Return the smallest n for which a monotonic condition holds.
 
-    ``holds`` stays true once it is: power rises with n and half-widths fall. Where discrete data
-    let it saw up and down, what comes back is a number that holds while the one below does not.
+    Power increases with n and half-widths decrease. If discrete data make the condition a sawtooth,
+    the result is a number that satisfies it while the previous one does not.
 
+    Parameters
+    ----------
+    holds : callable
+        Condition on n.
+    least : int, default=2
+        Smallest n to consider.
+    most : int, default=10**12
+        Largest n to consider.
+
+    Returns
+    -------
+    int or None
+        The number; None if it is above ``most``.
+
+    Examples
+    --------
     >>> smallest_n(lambda n: n * n >= 5000)
     71
     """
@@ -41,9 +56,27 @@ def smallest_n(holds: Callable[[int], bool], least: int = 2, most: int = MOST) -
 
 
 def smallest_stable_n(power: Callable[[int], float], wanted: float, least: int = 2) -> int | None:
-    """Like :func:`smallest_n` for the saw-toothed power of a discrete test: the smallest n from
-    which on no larger one, as far as the teeth reach, falls below what is wanted.
+    """Return the smallest n with the required power at every larger n as well.
 
+    This is :func:`smallest_n` for the sawtooth power of a discrete test; larger numbers are checked
+    as far as the teeth extend.
+
+    Parameters
+    ----------
+    power : callable
+        Power as a function of n.
+    wanted : float
+        Required power.
+    least : int, default=2
+        Smallest n to consider.
+
+    Returns
+    -------
+    int or None
+        The number; None if there is none.
+
+    Examples
+    --------
     >>> from calipers.inference.power import share_power
     >>> smallest_stable_n(lambda n: share_power(0.9, 0.8, n), 0.8)
     112
@@ -66,12 +99,31 @@ def smallest_stable_n(power: Callable[[int], float], wanted: float, least: int =
 def mean_half_width(
     sd: float, n: float, level: float = 0.95, degrees: float | None = None
 ) -> float:
-    """Expected half-width of Student's t interval of a mean of ``n`` units.
+    """Return the expected half-width of Student's t interval of a mean.
 
-    t·E[s]/√n, where E[s] = sd·√(2/f)·Γ((f + 1)/2)/Γ(f/2) for normal units and f ``degrees`` of
-    freedom, n − 1 unless given (Sakai 2016 plans by the same expectation). Of a paired difference
-    when ``sd`` is that of the differences.
+    Parameters
+    ----------
+    sd : float
+        Standard deviation of the units, or of the differences for a paired difference.
+    n : float
+        Number of units.
+    level : float, default=0.95
+        Confidence level.
+    degrees : float, optional
+        Degrees of freedom f. By default n − 1.
 
+    Returns
+    -------
+    float
+        The half-width; NaN with fewer than two units or less than one degree of freedom.
+
+    Notes
+    -----
+    The half-width is t·E[s]/√n, where E[s] = sd·√(2/f)·Γ((f + 1)/2)/Γ(f/2) for normal units (Sakai
+    2016 plans by the same expectation).
+
+    Examples
+    --------
     >>> round(mean_half_width(0.25, 50), 4)
     0.0707
     """
@@ -85,9 +137,12 @@ def mean_half_width(
 
 
 def paired_sd(sd: float, correlation: float) -> float:
-    """Standard deviation of the differences of two systems whose values vary by ``sd`` each and
-    correlate over units: sd·√(2(1 − r)).
+    """Return the standard deviation of the differences between two correlated systems.
 
+    Both have standard deviation ``sd`` over units; that of the differences is sd·√(2(1 − r)).
+
+    Examples
+    --------
     >>> round(paired_sd(0.25, 0.8), 4)
     0.1581
     """
@@ -95,10 +150,13 @@ def paired_sd(sd: float, correlation: float) -> float:
 
 
 def upper_sd(sd: float, n: int, confidence: float = 0.8) -> float:
-    """One-sided upper limit of a standard deviation seen on ``n`` units: sd·√((n − 1)/χ²). A size
-    planned with it is large enough with this confidence, as the pilot's own sd is not in about
-    half of all cases (Browne 1995).
+    """Return the one-sided upper limit of a standard deviation of ``n`` units, sd·√((n − 1)/χ²).
 
+    A sample size planned with it is sufficient with this confidence; with the standard deviation of
+    the pilot itself it is insufficient in about half of all cases (Browne 1995).
+
+    Examples
+    --------
     >>> round(upper_sd(0.1, 25), 4)
     0.1153
     """
@@ -108,9 +166,13 @@ def upper_sd(sd: float, n: int, confidence: float = 0.8) -> float:
 
 
 def tukey_half_width(sd: float, systems: int, n: float, level: float = 0.95) -> float:
-    """Half-width of Tukey's simultaneous intervals of all pairwise differences, q·sd/√n; ``sd`` is
-    the residual one, taken as known but for the quantile.
+    """Return the half-width of Tukey's simultaneous intervals of all pairwise differences.
 
+    It is q·sd/√n; ``sd`` is the residual standard deviation, assumed to be known except for the
+    quantile.
+
+    Examples
+    --------
     >>> round(tukey_half_width(0.2, 5, 100), 4)
     0.0775
     """
@@ -119,7 +181,7 @@ def tukey_half_width(sd: float, systems: int, n: float, level: float = 0.95) -> 
 
 @lru_cache(maxsize=4096)
 def studentised_range(level: float, systems: int, degrees: float) -> float:
-    """The quantile of the studentised range, which is slow to integrate."""
+    """Return the quantile of the studentized range; it is cached because integration is slow."""
     from scipy.stats import studentized_range
 
     return float(studentized_range.ppf(level, systems, degrees))
@@ -129,10 +191,13 @@ def studentised_range(level: float, systems: int, degrees: float) -> float:
 
 
 def auc_error(area: float, prevalence: float, n: float) -> float:
-    """Hanley and McNeil's (1982) standard error of the AUC on ``n`` rows of which a share
-    ``prevalence`` is positive. It is exact when scores are exponential in both classes, and a
-    little large for most others.
+    """Return Hanley and McNeil's (1982) standard error of the AUC on ``n`` rows.
 
+    ``prevalence`` is the proportion of positive rows. The formula is exact if scores are
+    exponential in both classes, and slightly too large for most other distributions.
+
+    Examples
+    --------
     >>> round(auc_error(0.8, 0.1, 1000), 4)
     0.0272
     """
@@ -141,10 +206,13 @@ def auc_error(area: float, prevalence: float, n: float) -> float:
 
 
 def normal_auc_error(area: float, prevalence: float, n: float) -> float:
-    """The standard error of the AUC of scores that are normal in both classes, with one spread:
-    Hanley and McNeil's formula with the exact probabilities that two rows of a class both stand on
-    the right side of one of the other, Φ₂(d/√2, d/√2; ½).
+    """Return the standard error of the AUC of scores that are normal with equal variance.
 
+    It is Hanley and McNeil's formula with the exact probability that two rows of a class are both
+    correctly ordered relative to one of the other, Φ₂(d/√2, d/√2; ½).
+
+    Examples
+    --------
     >>> round(normal_auc_error(0.8, 0.1, 1000), 4)
     0.0229
     """
@@ -158,9 +226,12 @@ def normal_auc_error(area: float, prevalence: float, n: float) -> float:
 
 
 def pr_auc_error(area: float, positives: float) -> float:
-    """Standard error √(a(1 − a)/positives) of an area under the precision-recall curve (Boyd, Eng
-    and Page 2013).
+    """Return the standard error of an area under the precision-recall curve.
 
+    It is √(a(1 − a)/positives) (Boyd, Eng and Page 2013).
+
+    Examples
+    --------
     >>> round(pr_auc_error(0.75, 100), 4)
     0.0433
     """
@@ -168,9 +239,13 @@ def pr_auc_error(area: float, positives: float) -> float:
 
 
 def paired_error(first: float, second: float, correlation: float) -> float:
-    """Standard error of the difference of two estimates on the same rows, √(s₁² + s₂² − 2·r·s₁·s₂),
-    from theirs and the correlation r of the estimates (for AUCs: Hanley and McNeil 1983).
+    """Return the standard error of the difference between two estimates on the same rows.
 
+    It is √(s₁² + s₂² − 2·r·s₁·s₂), from their standard errors and the correlation r of the
+    estimates (for AUCs: Hanley and McNeil 1983).
+
+    Examples
+    --------
     >>> round(paired_error(0.02, 0.03, 0.5), 4)
     0.0265
     """
@@ -181,8 +256,10 @@ def paired_error(first: float, second: float, correlation: float) -> float:
 
 
 def bonferroni(level: float, comparisons: int) -> float:
-    """The level each of several comparisons needs for all of them to hold at ``level``.
+    """Return the level of each of several comparisons for all of them to hold at ``level``.
 
+    Examples
+    --------
     >>> round(bonferroni(0.95, 10), 4)
     0.995
     """
@@ -190,9 +267,13 @@ def bonferroni(level: float, comparisons: int) -> float:
 
 
 def design_effect(size: float, correlation: float) -> float:
-    """How many times as many rows are needed when they come in clusters of ``size``, within which
-    they correlate: 1 + (size − 1)·correlation (Kish 1965).
+    """Return Kish's (1965) design effect, 1 + (size − 1)·correlation.
 
+    It is the factor by which the number of rows increases if they come in clusters of ``size`` with
+    this intracluster correlation.
+
+    Examples
+    --------
     >>> round(design_effect(20, 0.05), 4)
     1.95
     """

@@ -1,4 +1,4 @@
-"""How a measure varies with the number of units, for plans."""
+"""Variance models of sample size planning: standard errors as functions of the number of units."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ FURTHEST = 9.0
 
 
 def mean_assurance(sd: float, n: float, width: float, level: float, degrees: float) -> float:
-    """P(t·s/√n ≤ width) of Student's interval: of normal units s²·f/sd² is χ² with f degrees of
-    freedom (Kupper and Hafner 1989).
+    """Return P(t·s/√n ≤ width) of Student's interval.
 
+    For normal units s²·f/sd² is χ² with f degrees of freedom (Kupper and Hafner 1989).
+
+    Examples
+    --------
     >>> round(mean_assurance(0.25, 50, 0.0707, 0.95, 49), 3)
     0.507
     >>> round(mean_assurance(0.25, 60, 0.0707, 0.95, 59), 3)
@@ -42,16 +45,20 @@ def mean_assurance(sd: float, n: float, width: float, level: float, degrees: flo
 
 
 def sd_assurance(sd: float, most: float, degrees: float) -> float:
-    """P(s ≤ most)."""
+    """Return P(s ≤ most)."""
     from scipy.special import chdtr
 
     return float(chdtr(degrees, degrees * (most / sd) ** 2))
 
 
 def proportion_assurance(share: float, n: float, width: float, level: float) -> float:
-    """P(Wilson's half-width ≤ width), by the binomial distribution of the observed share: it is the
-    shorter the further that is from ½.
+    """Return P(half-width of Wilson's interval ≤ width).
 
+    It follows from the binomial distribution of the observed proportion: the interval is narrower
+    the further this is from ½.
+
+    Examples
+    --------
     >>> [round(proportion_assurance(0.9, n, 0.03, 0.95), 3) for n in (388, 421)]
     [0.489, 0.766]
     """
@@ -62,7 +69,7 @@ def proportion_assurance(share: float, n: float, width: float, level: float) -> 
 
 
 def _tail_probability(share: float, n: int, most: float) -> float:
-    """P(p(1 − p) ≤ most) of an observed share p of ``n``."""
+    """Return P(p(1 − p) ≤ most) of an observed proportion p of ``n``."""
     from scipy.special import bdtr, bdtrc
 
     if most < 0:
@@ -74,9 +81,12 @@ def _tail_probability(share: float, n: int, most: float) -> float:
 
 
 def paired_proportion_assurance(discordant: float, n: float, width: float, level: float) -> float:
-    """The same of Bonett and Price's interval of two systems that differ on a share ``discordant``
-    of the rows, where neither is better: by the number of discordant rows, and given these by how
-    many of them are the one's."""
+    """Return P(half-width of Bonett and Price's interval ≤ width).
+
+    The two systems differ on a proportion ``discordant`` of the rows, and neither is better. The
+    probability is computed by the number of discordant rows, and given these by how many of them
+    favor the first.
+    """
     from scipy.special import bdtr
     from scipy.stats import binom
 
@@ -92,7 +102,10 @@ def paired_proportion_assurance(discordant: float, n: float, width: float, level
 
 
 def two_proportion_assurance(share: float, n: float, width: float, level: float) -> float:
-    """The same of Wald's interval of two equal shares of ``n`` rows each."""
+    """Return P(half-width ≤ width) of Wald's interval of two equal proportions.
+
+    There are ``n`` rows in each sample.
+    """
     from scipy.stats import binom
 
     n = math.floor(n)
@@ -104,7 +117,7 @@ def two_proportion_assurance(share: float, n: float, width: float, level: float)
 
 
 def _likely_counts(n: int, share: float) -> IntArray:
-    """The counts that have any probability to speak of."""
+    """Return the counts whose probability is not negligible."""
     reach = FURTHEST * math.sqrt(n * share * (1 - share)) + FURTHEST
     low, high = max(0, math.floor(n * share - reach)), min(n, math.ceil(n * share + reach))
     return np.arange(low, high + 1)
@@ -113,8 +126,11 @@ def _likely_counts(n: int, share: float) -> IntArray:
 def auc_assurance(
     area: float, error: Callable[[float], float], half_width: Callable[[float], float], width: float
 ) -> float:
-    """The same of an area: what is observed is taken to be normal on the logit scale, and its
-    interval to be as long as that of this area."""
+    """Return P(half-width ≤ width) of the interval of an area.
+
+    The observed area is taken to be normal on the logit scale, and its interval to have the length
+    of an interval of this area.
+    """
     from scipy.special import expit, logit, ndtri
 
     steps = ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES)
@@ -133,58 +149,64 @@ WILCOXON_UNITS = math.pi / 3
 
 
 class VarianceModel(ABC):
-    """How sure a measure is with ``n`` independent units of its own kind, of one system or of the
-    difference of a ``pair``. Unless a design says otherwise all is normal or Student's."""
+    """Variance of a measure as a function of the number ``n`` of independent units.
+
+    The measure is that of one system, or the difference of a ``is_difference``. Intervals and tests
+    are normal or Student's t unless a subclass overrides them.
+    """
 
     is_difference: bool
     value: float
 
     @abstractmethod
     def method(self, question: str) -> str:
-        """The interval (``half_width``) or the test that is planned for."""
+        """Return the name of the interval (``half_width``) or of the test that is planned for."""
 
     @abstractmethod
     def error(self, n: float) -> tuple[float, float | None]:
-        """Standard error where there is little difference, and its degrees of freedom."""
+        """Return the standard error if there is little difference, and its degrees of freedom."""
 
     def half_width(self, n: float, level: float) -> float:
-        """Expected half-width of the interval."""
+        """Return the expected half-width of the interval."""
         return normal_quantile(level) * self.error(n)[0]
 
     def assurance(self, n: float, width: float, level: float) -> float:
-        """The probability that half of the interval is no longer than ``width``: by χ², as of
-        normal units, for what is scaled too."""
+        """Return the probability that the half-width of the interval is at most ``width``.
+
+        It is computed by χ², as for normal units.
+        """
         reach = width / normal_quantile(level)
         se = self.error(n)[0]
         return sd_assurance(se, reach, n - 1) if n >= 2 else 0.0
 
     def power(self, n: float, difference: float, level: float) -> float:
-        """Power to find a difference between two systems."""
+        """Return the power to detect a difference between two systems."""
         se, degrees = self.error(n)
         if degrees is not None and degrees < 1:
             return NAN
         return powers.shift_power(difference / se, level, degrees)
 
     def against(self, n: float, reference: float, level: float) -> float:
-        """Power to tell the value from a known one."""
+        """Return the power to show that the value differs from a known one."""
         return self.power(n, self.value - reference, level)
 
     def largest(self, sign: float) -> float:
-        """The largest difference there can be."""
+        """Return the largest possible difference in the direction of ``sign``."""
         return math.inf
 
 
 def interval_half_width(made: Interval) -> float:
-    """Half the length of an interval."""
+    """Return half the length of an interval."""
     return (made.high - made.low) / 2
 
 
 @dataclass(frozen=True)
 class MeanVarianceModel(VarianceModel):
-    """A mean of units whose standard deviation is ``sd`` (of their differences, if of a ``pair``).
+    """Variance model of a mean of units with standard deviation ``sd``.
 
-    ``student``: Student's t with ``arms``·(n − 1) degrees of freedom; else normal, ``sd`` being a
-    standard error times √n.
+    For a ``is_difference`` this is the standard deviation of the differences. If ``is_student``,
+    inference is by Student's t with ``arms``·(n − 1) degrees of freedom; otherwise it is normal,
+    and ``sd`` is a standard error times √n.
     """
 
     sd: float
@@ -196,7 +218,7 @@ class MeanVarianceModel(VarianceModel):
     source: str = ""
 
     def method(self, question: str) -> str:
-        """Of a pilot whose standard error is scaled, says so."""
+        """Return the name of the method; for a pilot whose standard error is scaled, its source."""
         if not self.is_student:
             return self.source
         if question == "half_width" or not self.is_difference:
@@ -206,31 +228,34 @@ class MeanVarianceModel(VarianceModel):
         return "paired t" if self.arms == 1 else "t of two samples"
 
     def half_width(self, n: float, level: float) -> float:
-        """Student's, or normal."""
+        """Return the expected half-width of Student's interval, or of the normal one."""
         if self.is_student:
             return sample_size.mean_half_width(self.sd, n, level, self.arms * (n - 1))
         return super().half_width(n, level)
 
     def assurance(self, n: float, width: float, level: float) -> float:
-        """By χ²."""
+        """Return the assurance of Student's interval by χ², or of the normal one."""
         if self.is_student:
             return mean_assurance(self.sd, n, width, level, self.arms * (n - 1))
         return super().assurance(n, width, level)
 
     def power(self, n: float, difference: float, level: float) -> float:
-        """Of the t test, or of Wilcoxon's by its relative efficiency."""
+        """Return the power of the t test, or of Wilcoxon's by its relative efficiency."""
         units = n / WILCOXON_UNITS if self.test == "wilcoxon" else n
         return super().power(units, difference, level)
 
     def error(self, n: float) -> tuple[float, float | None]:
-        """sd/√n."""
+        """Return sd/√n and its degrees of freedom."""
         return self.sd / math.sqrt(n), self.arms * (n - 1) if self.is_student else None
 
 
 @dataclass(frozen=True)
 class ProportionVarianceModel(VarianceModel):
-    """A share of rows of ``value``; of a ``pair`` of systems, one only is right on a share
-    ``discordant`` of the rows, and ``value`` may be NaN where that is known."""
+    """Variance model of a proportion of rows, or of the difference of a ``is_difference``.
+
+    Of a pair, exactly one system is correct on a proportion ``discordant`` of the rows; if it is
+    known, ``value`` may be NaN.
+    """
 
     value: float
     discordant: float | None = None
@@ -238,7 +263,7 @@ class ProportionVarianceModel(VarianceModel):
     is_paired: bool = True
 
     def method(self, question: str) -> str:
-        """Wilson and the score test; McNemar and Bonett-Price where paired."""
+        """Return Wilson or the score test; McNemar and Bonett-Price if paired."""
         if question == "half_width":
             return (
                 "Wilson" if not self.is_difference else "Bonett-Price" if self.is_paired else "Wald"
@@ -248,7 +273,7 @@ class ProportionVarianceModel(VarianceModel):
         return "McNemar, exact" if self.is_paired else "score test of two samples"
 
     def half_width(self, n: float, level: float) -> float:
-        """Of the difference (where there is little) or of the value."""
+        """Return the half-width of the interval of the value, or of a small difference."""
         if not self.is_difference:
             return interval_half_width(wilson(self.value, n, level))
         if self.is_paired:
@@ -256,7 +281,7 @@ class ProportionVarianceModel(VarianceModel):
         return super().half_width(n, level)
 
     def assurance(self, n: float, width: float, level: float) -> float:
-        """By the binomial distribution of what is observed."""
+        """Return the assurance by the binomial distribution of the observed counts."""
         if not self.is_difference:
             return proportion_assurance(self.value, n, width, level)
         if self.is_paired:
@@ -264,8 +289,11 @@ class ProportionVarianceModel(VarianceModel):
         return two_proportion_assurance(self.value, n, width, level)
 
     def split(self, difference: float) -> tuple[float, float]:
-        """The shares of rows that only the one and only the other gets right; as of systems that
-        err independently unless the share of discordant rows is known."""
+        """Return the proportions of rows that only one and only the other system gets right.
+
+        Unless the proportion of discordant rows is known, the systems are taken to err
+        independently.
+        """
         discordant = self.discordant
         if discordant is None:
             first, second = self.value + difference, self.value
@@ -273,22 +301,22 @@ class ProportionVarianceModel(VarianceModel):
         return (discordant + difference) / 2, (discordant - difference) / 2
 
     def power(self, n: float, difference: float, level: float) -> float:
-        """Of McNemar's exact test, or of two samples."""
+        """Return the power of McNemar's exact test, or of the score test of two samples."""
         if self.is_paired:
             return powers.mcnemar_power(*self.split(difference), n, level)
         return powers.two_shares_power(self.value + difference, self.value, n, level)
 
     def against(self, n: float, reference: float, level: float) -> float:
-        """Of the score test."""
+        """Return the power of the score test."""
         return powers.share_power(self.value, reference, n, level)
 
     def error(self, n: float) -> tuple[float, float | None]:
-        """Where there is no difference."""
+        """Return the standard error if there is no difference."""
         discordant = sum(self.split(0.0)) if self.is_paired else 2 * self.value * (1 - self.value)
         return math.sqrt(discordant / n), None
 
     def largest(self, sign: float) -> float:
-        """What is left to gain or to lose, or the discordant rows."""
+        """Return the largest possible gain or loss, or the proportion of discordant rows."""
         if self.discordant is not None:
             return self.discordant
         return 1 - self.value if sign > 0 else self.value
@@ -296,8 +324,11 @@ class ProportionVarianceModel(VarianceModel):
 
 @dataclass(frozen=True)
 class AreaVarianceModel(VarianceModel):
-    """An area under a curve; ``error_at`` is its standard error by area and n, ``correlation`` that
-    of a ``pair`` of areas on the same rows (0: on rows of their own)."""
+    """Variance model of an area under a curve.
+
+    ``error_at`` is its standard error by area and n, ``correlation`` that of a ``is_difference`` of
+    areas on the same rows (0 for separate rows).
+    """
 
     value: float
     error_at: Callable[[float, float], float]
@@ -309,24 +340,27 @@ class AreaVarianceModel(VarianceModel):
     normal_at: Callable[[float, float], float] | None = None
 
     def method(self, question: str) -> str:
-        """The formula of the error, and how it is used."""
+        """Return the formula of the standard error, and the scale of the interval or test."""
         if self.is_scaled:
             return self.kind
         return f"{self.kind}, {'normal' if self.is_difference or question == 'power' else 'logit'}"
 
     def half_width(self, n: float, level: float) -> float:
-        """Of the difference where a correlation is known, else of the value."""
+        """Return the half-width of the interval of the value, or of the difference of a pair."""
         return self._half_width(self.value, n, level)
 
     def _half_width(self, area: float, n: float, level: float) -> float:
-        """That of an area, or of the difference of two such."""
+        """Return the half-width for an area, or for the difference of two such areas."""
         error = self.error_at(area, n)
         if self.is_difference:
             return normal_quantile(level) * sample_size.paired_error(error, error, self.correlation)
         return interval_half_width(logit_normal(area, error, level, "logit"))
 
     def assurance(self, n: float, width: float, level: float) -> float:
-        """By the distribution of the observed area; of two, both are taken to move together."""
+        """Return the assurance by the distribution of the observed area.
+
+        Both areas of a pair are taken to vary together.
+        """
         return auc_assurance(
             self.value,
             lambda area: self.error_at(area, n),
@@ -335,15 +369,15 @@ class AreaVarianceModel(VarianceModel):
         )
 
     def power(self, n: float, difference: float, level: float) -> float:
-        """Of the normal test of the difference."""
+        """Return the power of the normal test of the difference."""
         return powers.shift_power(difference / self._error(n, difference), level)
 
     def against(self, n: float, reference: float, level: float) -> float:
-        """Whether the interval leaves the reference out."""
+        """Return the probability that the interval excludes the reference."""
         return powers.area_power(self.value, reference, self.error_at(self.value, n), level)
 
     def error(self, n: float) -> tuple[float, float | None]:
-        """Where there is no difference."""
+        """Return the standard error if there is no difference."""
         return self._error(n, 0.0), None
 
     def _error(self, n: float, difference: float) -> float:
@@ -351,13 +385,17 @@ class AreaVarianceModel(VarianceModel):
         return sample_size.paired_error(first, second, self.correlation)
 
     def largest(self, sign: float) -> float:
-        """What is left to gain or to lose."""
+        """Return the largest possible gain or loss."""
         return (1 - self.value if sign > 0 else self.value) * (1 - 1e-9)
 
 
 @dataclass(frozen=True)
 class MultiSystemVarianceModel(VarianceModel):
-    """Means of several systems, whose paired differences have standard deviation ``sd``."""
+    """Variance model of means of several systems.
+
+    Their paired differences have standard deviation ``sd``; if the systems are not ``is_paired``,
+    it is that within systems.
+    """
 
     sd: float
     systems: int
@@ -366,7 +404,7 @@ class MultiSystemVarianceModel(VarianceModel):
     is_difference: bool = True
 
     def method(self, question: str) -> str:
-        """The analysis of variance or Tukey's test."""
+        """Return the name of the analysis of variance or of Tukey's test."""
         if question == "half_width":
             return "Tukey"
         ways = "two-way" if self.is_paired else "one-way"
@@ -378,20 +416,20 @@ class MultiSystemVarianceModel(VarianceModel):
         return self.sd / math.sqrt(2) if self.is_paired else self.sd
 
     def half_width(self, n: float, level: float) -> float:
-        """Tukey's simultaneous intervals of the differences."""
+        """Return the half-width of Tukey's simultaneous intervals of the differences."""
         if n < 2 or not self.is_paired:
             return NAN
         return sample_size.tukey_half_width(self._residual, self.systems, n, level)
 
     def assurance(self, n: float, width: float, level: float) -> float:
-        """By χ²."""
+        """Return the assurance by χ²."""
         degrees, half = (self.systems - 1) * (n - 1), self.half_width(n, level)
         if math.isnan(half):
             return NAN
         return sd_assurance(self._residual, self._residual * width / half, degrees)
 
     def power(self, n: float, difference: float, level: float) -> float:
-        """Best and worst system differ by so much."""
+        """Return the power if the best and the worst system differ by ``difference``."""
         if self.test == "tukey":
             return powers.tukey_power(difference, self._residual, self.systems, n, level)
         return powers.anova_power(
@@ -399,17 +437,20 @@ class MultiSystemVarianceModel(VarianceModel):
         )
 
     def against(self, n: float, reference: float, level: float) -> float:
-        """There is no such test."""
+        """Return NaN, because there is no such test."""
         return NAN
 
     def error(self, n: float) -> tuple[float, float | None]:
-        """Of a difference of two."""
+        """Return the standard error of a difference between two systems."""
         return self._residual * math.sqrt(2 / n), (self.systems - 1) * (n - 1)
 
 
 @dataclass(frozen=True)
 class DesignEffect:
-    """A design, and what one unit that the user counts is worth to it."""
+    """Variance model of a measure with the units that the user counts.
+
+    ``share`` is the number of units of the model for each unit that the user counts.
+    """
 
     measure: str
     design: VarianceModel

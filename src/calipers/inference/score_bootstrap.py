@@ -1,14 +1,14 @@
-"""The bootstrap of measures of scores: any of them, from replicates of the table of scores.
+"""Bootstrap of measures of scores, by replicates of the table of scores.
 
-The core draws each row (or whatever rows are drawn by) a Poisson(1) number of times.
+The core draws each row (or each resampling unit) a Poisson(1) number of times.
 
-- Three areas it computes as it draws.
-- A measure that is attained at one threshold says from a coarse curve of each replicate in which
-  parts that threshold may lie (``Definition.opens``). The core draws those parts again, and the
-  measure's own formula is applied to them alone.
-- A measure of bins that do not move says which scores may be put together (``together``).
-- For any other measure the core hands over the replicates as tables with a leading axis, some at a
-  time, and the formula is applied to these.
+- Three areas are computed during resampling.
+- For a measure that is attained at one threshold, a coarse curve of each replicate determines the
+  segments that may contain this threshold (``Definition.needs_refinement``). The core resamples
+  these segments again, and the formula of the measure is applied to them alone.
+- For a measure of fixed bins, ``together`` determines the scores that can be combined.
+- For any other measure the core returns the replicates as tables with a leading axis, in batches,
+  and the formula is applied to these.
 """
 
 from __future__ import annotations
@@ -52,8 +52,11 @@ Opens = Callable[[ScoreTable], npt.NDArray[np.bool_]]
 
 
 class RankedRows(NamedTuple):
-    """Rows by descending score: the class, whether the row is the last of its score, the weight
-    and what the row is drawn by, both None where there is nothing to say."""
+    """Rows by descending score.
+
+    They have the class, whether the row is the last one with its score, the weight, and the
+    resampling unit; the last two are None if there are no weights or units.
+    """
 
     positive: npt.NDArray[np.bool_]
     last_mask: npt.NDArray[np.bool_]
@@ -62,10 +65,10 @@ class RankedRows(NamedTuple):
 
 
 def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
-    """The rows of a table of scores, for the core to draw.
+    """Return the rows of a table of scores, as the core resamples them.
 
-    Without weights the table is enough: each of its counts stands for that many equal rows. Else
-    ``rows`` are (truth, score or its order, weight or None, what each row is drawn by or None).
+    Without weights the table is sufficient: a count represents this number of equal rows. Otherwise
+    ``rows`` are (truth, score or its order, weight or None, resampling unit or None).
     """
     if rows is None:
         positive = np.repeat(
@@ -87,11 +90,11 @@ def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
 
 
 class CoarseCurves(NamedTuple):
-    """Coarse curves of replicates: the scores that end in a run of rows are put together.
+    """Coarse curves of replicates: scores that end within the same run of rows are combined.
 
-    ``areas`` are :data:`AREAS`, one row a replicate; ``curve`` the true and the false positives,
-    shape (B, 2, blocks + 1). Blocks begin at the rows ``first`` and at the places ``block`` of the
-    table of scores.
+    ``areas`` are :data:`AREAS`, with one row for each replicate; ``curve`` are the true and the
+    false positives, shape (B, 2, blocks + 1). Blocks begin at the rows ``first_index`` and at the
+    indices ``block`` of the table of scores.
     """
 
     areas: FloatArray
@@ -101,8 +104,11 @@ class CoarseCurves(NamedTuple):
 
 
 class RefinedCurves(NamedTuple):
-    """The curves of some replicates where they were taken apart: ``table`` has the replicates as
-    its leading axis, and ``place`` says which of all thresholds each of its own is."""
+    """Curves of some replicates, refined in the required segments.
+
+    ``table`` has the replicates as its leading axis, and ``block_index`` has the index of each of
+    its thresholds among all thresholds.
+    """
 
     table: ScoreTable
     block_index: npt.NDArray[np.int64]
@@ -112,8 +118,8 @@ class RefinedCurves(NamedTuple):
 class ScoreReplicates:
     """Bootstrap replicates of a table of scores.
 
-    ``rows`` are those of :func:`ranked_rows`; those of ``measures`` that need tables are computed
-    in one pass over the replicates when the first of them is asked for.
+    ``rows`` are those of :func:`ranked_rows`; those of the ``measures`` that need tables are
+    computed in one pass over the replicates when the first of them is requested.
     """
 
     table: ScoreTable
@@ -122,7 +128,7 @@ class ScoreReplicates:
     measures: tuple[MeasureLike, ...] = ()
 
     def evaluate(self, measure: MeasureLike) -> FloatArray:
-        """The value of a measure in each replicate; NaN where it has none."""
+        """Return the value of a measure in each replicate; NaN where it is undefined."""
         definition = measure.definition
         area = definition.area
         if _is_drawn(area):
@@ -144,12 +150,12 @@ class ScoreReplicates:
 
     @cached_property
     def ranked_rows(self) -> RankedRows:
-        """The rows that are drawn."""
+        """Rows to resample."""
         return ranked_rows(self.table, self.rows)
 
     @cached_property
     def coarse(self) -> CoarseCurves:
-        """The areas and the coarse curves of all replicates."""
+        """Areas and coarse curves of all replicates."""
         from calipers import _core
 
         settings, rows = self.settings, len(self.ranked_rows.last_mask)
@@ -164,14 +170,17 @@ class ScoreReplicates:
 
     @cached_property
     def _ends(self) -> npt.NDArray[np.int64]:
-        """How many rows are called positive at every threshold."""
+        """Cumulative number of rows that are predicted positive, by threshold."""
         return np.append(0, np.flatnonzero(self.ranked_rows.last_mask) + 1)
 
     def refine(
         self, opens: Opens, compute: Callable[[RefinedCurves], T], *, at_corner: bool = False
     ) -> Iterable[T]:
-        """What ``compute`` makes of the replicates, a part after the other, taken apart where
-        ``opens`` says of their coarse curves; only into corners of the convex hull, if they do."""
+        """Apply ``compute`` to batches of replicates that are refined where ``opens`` requires it.
+
+        ``opens`` selects blocks of the coarse curves. With ``at_corner`` curves are only refined at
+        the corners of their convex hull.
+        """
         n_resamples, _, points = self.coarse.curve.shape
         step = max(1, COARSE_AT_A_TIME // points)
 
@@ -210,24 +219,26 @@ class ScoreReplicates:
         return RefinedCurves(self._along(opened), places)
 
     def _along(self, curve: FloatArray) -> ScoreTable:
-        """The table of some points of curves; its scores stand for nothing."""
+        """Return the table of points of curves; its scores are placeholders."""
         return ScoreTable.from_running(np.zeros(curve.shape[-1] - 1), curve[:, 0], curve[:, 1])
 
     @cached_property
     def totals(self) -> FloatArray:
-        """The positives and the negatives of each replicate, shape (B, 2)."""
+        """Positives and negatives of each replicate, shape (B, 2)."""
         return self.coarse.curve[..., -1]
 
     def left_out(self, place: npt.NDArray[np.int64]) -> FloatArray:
-        """The cells TN, FP, FN and TP of the rows that each replicate left out, shape (B, 4), at
-        one place among the thresholds for each."""
+        """Return the cells TN, FP, FN and TP of the out-of-bag rows of each replicate.
+
+        The shape is (B, 4); ``place`` is the index of a threshold for each replicate.
+        """
         from calipers import _core
 
         return _core.bootstrap_left_out(*self.ranked_rows, self.settings.seed, self._ends[place])
 
     @cached_property
     def _table_measures(self) -> list[MeasureLike]:
-        """The measures that need the bootstrap for their interval, and tables for that."""
+        """Measures that need the bootstrap for their interval, and tables for that."""
         return [
             m for m in self.measures if m.definition.statistic is ScoreTable and self._is_generic(m)
         ]
@@ -240,7 +251,7 @@ class ScoreReplicates:
         return drawn and self._runs(measure) is None
 
     def _runs(self, measure: MeasureLike) -> npt.NDArray[np.int64] | None:
-        """Before which places of the table runs of scores end that may be put together, if any."""
+        """Return the ends of runs of scores that can be combined, as table indices, or None."""
         if measure.definition.joint_positions is None:
             return None
         number = measure.definition.joint_positions(self.table, **measure.parameters)
@@ -249,7 +260,7 @@ class ScoreReplicates:
         return np.append(np.flatnonzero(number[1:] != number[:-1]) + 1, len(number))
 
     def _put_together(self, runs: npt.NDArray[np.int64]) -> ScoreTable:
-        """The tables of all replicates with runs of scores put together, with their mean score."""
+        """Return the tables of all replicates with combined runs of scores and their mean score."""
         from calipers import _core
 
         sums = _core.bootstrap_runs(
@@ -288,17 +299,17 @@ class ScoreReplicates:
         return self._pass(self._table_measures)
 
     def _pass(self, measures: Sequence[MeasureLike]) -> FloatArray:
-        """The values of measures, shape (measures, replicates)."""
+        """Return the values of measures, shape (measures, replicates)."""
         parts = self.map_tables(lambda table, _: np.array([m.apply(table) for m in measures]))
         return np.concatenate(list(parts), axis=1)
 
     def map_tables(
         self, compute: Callable[[ScoreTable, ScoreTable | None], T], *, out_of_bag: bool = False
     ) -> Iterable[T]:
-        """What ``compute`` makes of the replicates, a part after the other.
+        """Apply ``compute`` to batches of replicates.
 
-        It is given the tables of some replicates, which are their leading axis, and if asked for
-        those of the rows that these replicates left out.
+        It receives the tables of some replicates, with these as the leading axis, and if
+        ``out_of_bag`` those of the out-of-bag rows of these replicates.
         """
         distinct, n_resamples = len(self.table.scores), self.settings.n_resamples
         step = max(1, AT_A_TIME // distinct)
@@ -324,13 +335,16 @@ class ScoreReplicates:
 
 
 def _is_drawn(area: Any) -> bool:
-    """Whether the core computes an area as it draws."""
+    """Check whether the core computes an area during resampling."""
     return area is not None and area.name in AREAS
 
 
 def _replicates(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:
-    """The table with other weights, its leading axis the replicates. The squares at each score go
-    with its weight, which is exact where the rows of a score weigh alike."""
+    """Return the table with other weights, with the replicates as its leading axis.
+
+    The squares at each score are proportional to its weight, which is exact if the rows of a score
+    have equal weights.
+    """
     of_positive, of_negative = positive, negative
     if table.has_weights:
         of_positive = positive * _mean_weight(table.positive_squares, table.positive)
@@ -345,12 +359,12 @@ def _replicates(table: ScoreTable, positive: FloatArray, negative: FloatArray) -
 
 
 def _mean_weight(squares: FloatArray, total: FloatArray) -> FloatArray:
-    """Σw²/Σw of the rows at each score, 0 where there are none."""
+    """Return Σw²/Σw of the rows at each score; 0 where there are none."""
     return np.divide(squares, total, out=np.zeros(total.shape), where=total > 0)
 
 
 def _map_in_threads(part: Callable[[int], T], starts: range) -> Iterable[T]:
-    """What is made of the parts, in their order, on several threads."""
+    """Return the results for the batches in order, computed in several threads."""
     threads = min(os.cpu_count() or 1, MOST_THREADS, len(starts))
     if threads <= 1:
         return map(part, starts)
@@ -359,8 +373,11 @@ def _map_in_threads(part: Callable[[int], T], starts: range) -> Iterable[T]:
 
 
 def stratified_replicates(table: ScoreTable, settings: Settings) -> Iterator[ScoreTable]:
-    """Bootstrap replicates of an unweighted table in which each class keeps its number of rows,
-    some at a time: multinomial draws of the rows of each class."""
+    """Yield stratified bootstrap replicates of an unweighted table, in batches.
+
+    Each class keeps its number of rows: rows of each class are drawn from a multinomial
+    distribution.
+    """
     generator = np.random.Generator(np.random.Philox(settings.seed))
     step = max(1, AT_A_TIME // len(table.scores))
     for begin in range(0, settings.n_resamples, step):

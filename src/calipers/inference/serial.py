@@ -1,10 +1,10 @@
-"""Rows in the order of time: whether neighbouring rows err alike, and what follows.
+"""Serial dependence of rows that are ordered in time, and its effect on inference.
 
-Errors of rows that follow each other in time are often alike, and n rows then say less than n
-independent ones. What matters is not whether residuals are correlated but whether the influence
-values of a number are, of which its standard error is made; so they are looked at for each number
-and each difference. Rows of the same time are added up first (Driscoll and Kraay 1998), and a
-series of sums by time is left, whatever is shared by the rows of one time.
+Errors of rows that follow each other in time are often similar, so that n rows have less
+information than n independent ones. What matters is not the autocorrelation of residuals but that
+of the influence values of an estimate, which determine its standard error; so it is examined for
+each estimate and each difference. Rows of the same time are summed first (Driscoll and Kraay 1998),
+which leaves a series of sums by time, whatever dependence there is between the rows of one time.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _PREWHITENED = (-0.5, 0.95)
 
 @dataclass(frozen=True)
 class Dependence:
-    """How a series depends on itself, and the standard error of its sum that allows for it."""
+    """Serial dependence of a series, and the HAC standard error of its sum."""
 
     #: The autocorrelation of neighbours, and the coefficient ρ that is taken out.
     lag_one: float
@@ -60,13 +60,15 @@ class Dependence:
 
     @property
     def effective(self) -> float:
-        """How many independent times the times count as: n(1 − ρ)/(1 + ρ)."""
+        """Effective number of independent times, n(1 − ρ)/(1 + ρ)."""
         return self.periods * min(1.0, (1 - self.rho) / (1 + self.rho))
 
 
 def autocorrelations(series: FloatArray, lags: int) -> FloatArray:
-    """The sample autocorrelations r₁ … r_lags; 0 of a constant series.
+    """Return the sample autocorrelations r₁ … r_lags; 0 for a constant series.
 
+    Examples
+    --------
     >>> autocorrelations(np.array([1.0, 2.0, 3.0, 4.0]), 2)
     array([ 0.25, -0.3 ])
     """
@@ -79,9 +81,11 @@ def autocorrelations(series: FloatArray, lags: int) -> FloatArray:
 
 
 def detector(series: FloatArray) -> tuple[float, float]:
-    """Two statistics that are standard normal of an independent series and large of one in which
-    neighbours are alike: (r₁ + 1/n)√n, and Σ(r_k + 1/n)√(n/K) over the first K lags, 10 or a fifth
-    of the series. (1/n takes off the bias of a sample autocorrelation.)"""
+    """Return two statistics of positive serial dependence, standard normal under independence.
+
+    They are (r₁ + 1/n)√n, and Σ(r_k + 1/n)√(n/K) over the first K lags, 10 or a fifth of the
+    series. (1/n corrects the bias of a sample autocorrelation.)
+    """
     n = len(series)
     lags = max(1, min(SERIAL_LAGS, n // 5))
     r = autocorrelations(series, lags)
@@ -92,7 +96,7 @@ def detector(series: FloatArray) -> tuple[float, float]:
 
 
 def is_dependent(series: FloatArray) -> bool:
-    """Whether a series is taken to be serially dependent."""
+    """Check whether a series is taken to be serially dependent."""
     if len(series) < FEW_PERIODS or not np.isfinite(series).all():
         return False
     one, several = detector(series)
@@ -100,9 +104,11 @@ def is_dependent(series: FloatArray) -> bool:
 
 
 def is_shared(order: TimeOrder, influence: FloatArray) -> bool:
-    """Whether rows of one time are taken to be alike: the products of all pairs of rows of one time
-    add up to more than those of independent rows do, (Σs² − Σx²)/√(2(Σq² − Σx⁴)) > 1.645 with s and
-    q the sums of x and of x² by time."""
+    """Check whether rows of one time are taken to be similar.
+
+    They are if the products of all pairs of rows of one time sum to more than under independence:
+    (Σs² − Σx²)/√(2(Σq² − Σx⁴)) > 1.645, where s and q are the sums of x and of x² by time.
+    """
     squares = np.square(influence)
     by_time = (np.bincount(order.code, of, order.size) for of in (influence, squares))
     sums, sizes = (float(of @ of) for of in by_time)
@@ -111,21 +117,27 @@ def is_shared(order: TimeOrder, influence: FloatArray) -> bool:
 
 
 def p_value(series: FloatArray) -> float:
-    """The p-value of no serial dependence, against neighbours that are alike: by the smaller of the
-    two statistics' tails, times two."""
+    """Return the p-value of no serial dependence, against positive dependence.
+
+    It is twice the smaller of the tails of the two statistics.
+    """
     from scipy.special import ndtr
 
     return min(1.0, 2 * float(ndtr(-max(detector(series)))))
 
 
 def dependence(series: FloatArray) -> Dependence:
-    """The standard error of the sum of a series, prewhitened and by cosine transforms.
+    """Return the HAC standard error of the sum of a series, prewhitened and by cosine transforms.
 
-    With ρ = r₁ + (1 + 3r₁)/n, held within [−0.5, 0.95], the long-run variance is that of
-    u_t = x_t − ρx_{t−1} over (1 − ρ)². That of u is the mean of its first B = ⌊0.4·n^⅔⌋ squared
+    Notes
+    -----
+    With ρ = r₁ + (1 + 3r₁)/n, restricted to [−0.5, 0.95], the long-run variance is that of u_t =
+    x_t − ρx_{t−1} divided by (1 − ρ)². That of u is the mean of its first B = ⌊0.4·n^⅔⌋ squared
     cosine transforms, which has about B degrees of freedom.
 
-    Sources: Andrews and Monahan 1992; Lazarus, Lewis, Stock and Watson 2018.
+    References
+    ----------
+    Andrews and Monahan 1992; Lazarus, Lewis, Stock and Watson 2018.
     """
     n = len(series)
     r = float(autocorrelations(series, 1)[0])
@@ -146,7 +158,7 @@ def dependence(series: FloatArray) -> Dependence:
 
 
 def row_influence(reading: PointEstimate) -> FloatArray | None:
-    """How much each row moves a value whose rows have an order; None where that is not known."""
+    """Return the influence of each row, if rows are ordered in time; None if it is not known."""
     if reading.order is None:
         return None
     rows = len(reading.order.code)
@@ -160,7 +172,7 @@ def row_influence(reading: PointEstimate) -> FloatArray | None:
 
 
 def row_dependence(order: TimeOrder, influence: FloatArray) -> Dependence | None:
-    """The dependence of rows with these influence values, if there is any."""
+    """Return the serial dependence of rows with these influence values, or None."""
     series = order.series(influence)
     if len(series) < FEW_PERIODS or not (is_dependent(series) or is_shared(order, influence)):
         return None
@@ -168,7 +180,7 @@ def row_dependence(order: TimeOrder, influence: FloatArray) -> Dependence | None
 
 
 def find_dependence(reading: PointEstimate) -> Dependence | None:
-    """The serial dependence of a number or difference whose rows have an order, if there is any."""
+    """Return the serial dependence of a point estimate whose rows are ordered in time, or None."""
     order = reading.order
     if order is None:
         return None
@@ -181,8 +193,7 @@ def find_dependence(reading: PointEstimate) -> Dependence | None:
 
 
 def widen_interval(reading: PointEstimate, made: Interval, level: float) -> Interval:
-    """The interval, no narrower at either end than that of the HAC error where serial dependence
-    was found."""
+    """Return the interval, extended to that of the HAC error if there is serial dependence."""
     if reading.order is None or made.reason is not None:
         return made
     serial = find_dependence(reading)
@@ -193,7 +204,7 @@ def widen_interval(reading: PointEstimate, made: Interval, level: float) -> Inte
 
 
 def add_caution(reading: PointEstimate, made: Interval) -> Interval:
-    """The interval, whose method says what order in time does to it."""
+    """Return the interval with a caution about serial dependence in its method, if needed."""
     if reading.order is None or made.reason is not None:
         return made
     serial = find_dependence(reading)
@@ -205,12 +216,15 @@ def add_caution(reading: PointEstimate, made: Interval) -> Interval:
 
 
 def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[float, float]:
-    """Those of the HAC error and Student's t, on the scale that the number has.
+    """Return the limits by the HAC error and Student's t, on the scale of the estimate.
 
-    With 50, 200 and 365 rows of AR(1) errors, ρ = 0.8, Wilson's with as many effective rows held
-    the truth of shares of 0.8 88, 93 and 94 times of 100 (±0.8), value ± t·se 86, 92 and 92; with
-    ρ = 0.6 that of shares of 0.95 97, 93 and 94 times, and 99, 87 and 92. Of mean squares, ρ = 0.8,
-    an upper limit on the logarithmic scale held it 88, 94 and 94 times, value + t·se 84, 90 and 92.
+    Notes
+    -----
+    With 50, 200 and 365 rows of AR(1) errors, ρ = 0.8, Wilson's interval with the effective number
+    of rows covered proportions of 0.8 in 88, 93 and 94 of 100 cases (±0.8), value ± t·se in 86, 92
+    and 92; with ρ = 0.6 proportions of 0.95 in 97, 93 and 94 cases, and 99, 87 and 92. For mean
+    squares, ρ = 0.8, an upper limit on the log scale led to coverage in 88, 94 and 94 cases, value
+    + t·se in 84, 90 and 92.
     """
     value, error = reading.value, serial.error
     assert error.degrees is not None
@@ -229,7 +243,7 @@ def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[f
 
 
 def _wider_interval(made: Interval, limits: tuple[float, float], serial: Dependence) -> Interval:
-    """The wider of an interval and that of the HAC error, end by end."""
+    """Return the wider of an interval and that of the HAC error, limit by limit."""
     low, high = limits
     own, but, caution = made.method.partition(", but ")  # which holds of the wider one as well
     if low <= made.low and made.high <= high:
@@ -241,7 +255,7 @@ def _wider_interval(made: Interval, limits: tuple[float, float], serial: Depende
 
 
 def caution_dependence(reading: PointEstimate, made: Interval) -> Interval:
-    """An interval that was asked for by name, with a caution where rows are serially dependent."""
+    """Return a requested interval with a caution if rows are serially dependent."""
     return (
         made
         if find_dependence(reading) is None
@@ -250,8 +264,10 @@ def caution_dependence(reading: PointEstimate, made: Interval) -> Interval:
 
 
 def allowed_for(reading: PointEstimate, own: Procedure) -> Procedure:
-    """The procedure of a difference, or the wider of it and that of the HAC error where serial
-    dependence was found."""
+    """Return the procedure of a difference, allowing for serial dependence if there is any.
+
+    It is then the wider of the procedure and that of the HAC error.
+    """
     serial = find_dependence(reading)
     if serial is None or own.reason is not None or not np.isfinite(own.value):
         return own
@@ -277,8 +293,11 @@ def _larger_p_value(own: TestResult, serial: Dependence, value: float) -> TestRe
 def subset_difference(
     first: PointEstimate, second: PointEstimate, made: Interval, own: TestResult
 ) -> tuple[Interval, TestResult]:
-    """Interval and test of the difference of two parts of the rows, whose neighbours in time may be
-    in the other part: the series is what the rows of both move it by."""
+    """Return interval and test of a difference between two subsets of rows ordered in time.
+
+    Neighbors in time may be in the other subset: the series is the influence of the rows of both
+    on the difference.
+    """
     if first.order is None or second.order is None or made.reason is not None:
         return made, own
     moved = [row_influence(reading) for reading in (first, second)]
@@ -302,8 +321,10 @@ def subset_difference(
 
 @dataclass(frozen=True)
 class DependenceResult:
-    """What was found of an estimate whose rows have an order; ``known`` where its influence values
-    are."""
+    """Serial dependence of an estimate whose rows are ordered in time.
+
+    ``is_known`` says whether its influence values are known.
+    """
 
     system: str
     measure: str
@@ -312,12 +333,12 @@ class DependenceResult:
 
     @classmethod
     def from_estimate(cls, system: str, measure: str, reading: PointEstimate) -> DependenceResult:
-        """That of a reading."""
+        """Create it from a point estimate."""
         return cls(system, measure, find_dependence(reading), row_influence(reading) is not None)
 
 
 def notes(numbers: Sequence[DependenceResult], unit: str = "rows") -> tuple[str, ...]:
-    """What a reader has to know of estimates whose rows have an order."""
+    """Return the notes about estimates whose rows are ordered in time."""
     unknown = list(dict.fromkeys(one.measure for one in numbers if not one.is_known))
     made = _dependence_notes([one for one in numbers if one.is_known], unit)
     if unknown:

@@ -1,4 +1,4 @@
-"""How intervals are to be made: what a user asks for."""
+"""Settings of intervals that users can choose."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _ALSO_CALLED: Mapping[str, str] = {
 
 
 def _resolve_method(name: str) -> str:
-    """The name of a method as it is listed above; what is none stays as it was written."""
+    """Return the canonical name of a method; an unknown name is returned unchanged."""
     plain = name.strip().lower()
     plain = plain.removeprefix("[").removesuffix("]").removesuffix(" interval")
     plain = _ALSO_CALLED.get(plain, plain)
@@ -62,23 +62,38 @@ def _resolve_method(name: str) -> str:
 
 
 class MeasureLike(Protocol):
-    """What inference reads of a measure."""
+    """Protocol of measures, as far as inference uses them."""
 
     @property
     def definition(self) -> Any:
-        """The traits."""
+        """Traits of the measure."""
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameter values by name."""
 
     def apply(self, statistic: Statistic) -> FloatArray:
-        """The formula over a statistic, with its leading axes."""
+        """Return the value of the formula for a statistic, with its leading axes."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How intervals are to be made."""
+    """Settings of intervals.
+
+    Attributes
+    ----------
+    interval : {"auto", "bootstrap", "analytic", "none"}
+        General choice of the method.
+    level : float, default=0.95
+        Confidence level.
+    n_resamples : int, default=2000
+        Number of bootstrap replicates.
+    seed : int, default=0
+        Seed of the random numbers.
+    methods : tuple of str
+        Methods requested by name, of which the first applicable one is used; otherwise ``interval``
+        decides.
+    """
 
     interval: str = "auto"
     level: float = 0.95
@@ -89,10 +104,29 @@ class Settings:
 
     @classmethod
     def parse(cls, interval: str | Sequence[str], **others: Any) -> Settings:
-        """From names separated by commas, or a sequence of them: methods, and at most one of
-        :data:`INTERVALS` for what they do not apply to. Other names of a method, such as the letter
-        that results print behind it, are read as well. ``ValueError`` for what is none.
+        """Create settings from names of methods.
 
+        Parameters
+        ----------
+        interval : str or sequence of str
+            Names, separated by commas if they are one string: methods, and at most one of
+            :data:`INTERVALS`, which is used where none of the methods applies. Aliases of a method,
+            such as the letter that results print after it, are accepted.
+        **others
+            Other settings.
+
+        Returns
+        -------
+        Settings
+            The settings.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or there is no name, or more than one of :data:`INTERVALS`.
+
+        Examples
+        --------
         >>> Settings.parsed("jeffreys, bca").asked
         'jeffreys, bca'
         >>> Settings.parsed("[X2], Wilson score interval").asked
@@ -111,12 +145,12 @@ class Settings:
 
     @property
     def requested(self) -> str:
-        """What was asked for, in words."""
+        """Requested methods as text."""
         if self.methods and self.interval == "auto":
             return ", ".join(self.methods)
         return ", ".join((*self.methods, self.interval))
 
     @property
     def prefers_bootstrap(self) -> bool:
-        """Whether a bootstrap was asked for where another method would be the default."""
+        """Whether the bootstrap was requested in place of the default method."""
         return self.interval == "bootstrap"

@@ -1,15 +1,15 @@
-"""How the values of a measure per unit become one number.
+"""Summaries: how the values of a measure per unit are combined into one value.
 
 Every summary is a function of means over units, so that bootstrap replicates of the means give its
 bootstrap distribution.
 
     mean         Σ v / n
     sum          Σ v
-    geometric    exp(Σ ln max(v, 10⁻⁵) / n), the floor being trec_eval's
+    geometric    exp(Σ ln max(v, 10⁻⁵) / n), with the floor of trec_eval
     pooled       Σ w v / Σ w, for a weight per unit: the measure of all units put together; or
                  f(Σ w), for several columns w per unit, whose values v do not matter then
 
-Where units are of unequal importance u, the means are Σ u x / Σ u; a sum knows none.
+If units have unequal importance u, the means are Σ u x / Σ u; a sum ignores it.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from calipers.statistics import GEOMETRIC_FLOOR, FloatArray
 
 @dataclass(frozen=True)
 class Summary:
-    """One way of summing up."""
+    """Method of combining values of units."""
 
     kind: str
     formula: Callable[[FloatArray], FloatArray] | None = None
 
     @classmethod
     def from_measure(cls, definition: Any) -> Summary:
-        """That of a measure."""
+        """Create the summary of a measure."""
         return cls(definition.summary, definition.pooled)
 
     def defined_mask(
         self, values: FloatArray, weight: FloatArray | None = None
     ) -> npt.NDArray[np.bool_]:
-        """Which units count: those that have a value, or all of its columns."""
+        """Return a mask of the units that count: those with a value, or with all columns."""
         if self.formula is None or weight is None:
             return np.asarray(~np.isnan(values))
         return np.asarray(~np.isnan(weight).any(axis=1))
 
     def columns(self, values: FloatArray, weight: FloatArray | None = None) -> list[FloatArray]:
-        """The columns whose means are needed; NaN where a value is."""
+        """Return the columns whose means are needed; NaN where a value is."""
         if self.kind == "geometric":
             return [np.log(np.maximum(values, GEOMETRIC_FLOOR))]
         if self.kind == "pooled":
@@ -57,7 +57,7 @@ class Summary:
         return [values]
 
     def summarize_means(self, means: FloatArray, n: int) -> FloatArray:
-        """The summary, from means of the columns along the last axis, over n units."""
+        """Return the summary from means of the columns along the last axis, over n units."""
         first = means[..., 0]
         if self.kind == "sum":
             return np.asarray(first * n)
@@ -75,8 +75,10 @@ class Summary:
         weight: FloatArray | None = None,
         importance: FloatArray | None = None,
     ) -> float:
-        """The summary of the values that are defined; NaN where there is none. ``importance`` is
-        what each unit counts for in the means."""
+        """Return the summary of the defined values; NaN if there are none.
+
+        ``importance`` is the weight of each unit in the means.
+        """
         defined = self.defined_mask(values, weight)
         n = int(defined.sum())
         if n == 0:

@@ -1,4 +1,4 @@
-"""The order of rows in time."""
+"""Order of the rows in time."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TimeOrder:
-    """The time of each row, as a number from 0 to ``size`` − 1 in the order of time. It stays as it
-    is in a part of the rows."""
+    """Time of each row.
+
+    ``code`` is a number from 0 to ``size`` − 1 in the order of time; it is unchanged in a subset of
+    the rows.
+    """
 
     code: npt.NDArray[np.intp]
     size: int
 
     def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> TimeOrder:
-        """Of some of the rows."""
+        """Return the order of a subset of the rows."""
         return replace(self, code=self.code[rows])
 
     def series(self, influence: FloatArray) -> FloatArray:
-        """Sums of a value per row by time, of the times at which there are rows."""
+        """Return sums of a value per row by time, for the times that have rows."""
         sums = np.bincount(self.code, influence, self.size)
         return np.asarray(sums[np.bincount(self.code, minlength=self.size) > 0])

@@ -1,4 +1,4 @@
-"""Scales on which numbers are more nearly normal than on their own."""
+"""Transformations to scales on which estimates are closer to normal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Transformation:
-    """A scale between two ends: how a value gets there, how fast it does so, how it gets back."""
+    """Transformation of an interval of values: the function, its derivative and its inverse."""
 
     name: str
     ends: tuple[float, float]
@@ -21,22 +21,25 @@ class Transformation:
     back: Callable[[float], float]
 
     def is_defined(self, value: float) -> bool:
-        """Whether the value has a place on it."""
+        """Check whether the value is inside the domain."""
         return self.ends[0] < value < self.ends[1]
 
     def symmetric_limits(self, value: float, half: float) -> tuple[float, float]:
-        """The limits that are as far from the value on this scale as ``half`` is by its slope."""
+        """Return the limits at a half-width about the value, symmetric on this scale.
+
+        ``half`` is the half-width on the original scale, which the derivative converts.
+        """
         middle, apart = float(self.forward(value)), half * self.slope(value)
         return self.back(middle - apart), self.back(middle + apart)
 
 
 def expit(x: float) -> float:
-    """1/(1 + e⁻ˣ)."""
+    """Return 1/(1 + e⁻ˣ)."""
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
 def _one_minus_exp(x: float) -> float:
-    """1 − e⁻ˣ."""
+    """Return 1 − e⁻ˣ."""
     return -math.expm1(-x) if x > -700 else -math.inf
 
 

@@ -1,8 +1,9 @@
-"""How much the units behind a number move it: vectors, and spaces whose norm is the standard error.
+"""Influence vectors, and the variance estimators that turn them into standard errors.
 
-Influence is weight times the derivative of the value by the weight of a unit. It is linear: that of
-a difference is the difference of influences, that of a function follows by its derivatives. What
-makes a standard error of it, n/(n − 1), classes and clusters, belongs to the space.
+Influence is weight times the derivative of the value by the weight of a unit. It is linear: the
+influence on a difference is the difference of influences, that on a function follows by its
+derivatives. The corrections that make a standard error of it, for n/(n − 1), classes and clusters,
+belong to the variance estimator, whose norm is the standard error.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class StandardError:
-    """A standard error, what made it, and the degrees of freedom of its t; None for the normal."""
+    """Standard error, its name, and the df of its t distribution (None for the normal)."""
 
     se: float
     name: str
@@ -40,12 +41,12 @@ def _cluster_error(se: float, degrees: float) -> StandardError:
 
 @dataclass(frozen=True, eq=False)
 class VarianceEstimator:
-    """What influences of rows live in: its norm makes a standard error of a column (n,) of them.
+    """Variance estimator of influence vectors: its norm is the standard error of a column (n,).
 
-    Here a column is weight times how much each row moves the value, and the norm √ΣI²; of clusters
-    the CR2 error of the sums of each (:func:`calipers.inference.clusters.cr2`). ``held`` is what
-    each row adds to the denominator of the value, its weight unless given: such as 1 where it is in
-    TP + FP + FN, and 0 elsewhere.
+    In this class a column is weight times the influence of each row, and the norm is √ΣI²; for
+    clusters it is the CR2 error of the sums by cluster (:func:`calipers.inference.clusters.cr2`).
+    ``held`` is the contribution of each row to the denominator of the value, by default its weight:
+    for example 1 if it is in TP + FP + FN, and 0 otherwise.
     """
 
     weight: FloatArray | None = None
@@ -53,48 +54,52 @@ class VarianceEstimator:
     held: FloatArray | None = field(kw_only=True, default=None)
 
     def standard_error(self, column: FloatArray) -> float:
-        """The norm."""
+        """Return the norm of a column."""
         if self.clusters is not None:
             return self.cluster_error(column).se
         return math.sqrt(dot(column, column))
 
     def cluster_error(self, column: FloatArray) -> StandardError:
-        """The error of rows in clusters, with its degrees of freedom."""
+        """Return the standard error of clustered rows, with its degrees of freedom."""
         assert self.clusters is not None
         return _cluster_error(*self.clusters.sum_error(column, self.held))
 
     @property
     def df(self) -> float | None:
-        """The degrees of freedom of a t that the error of independent rows makes; None where it is
-        normal."""
+        """Degrees of freedom of the standard error of independent rows; None if it is normal."""
         return None
 
     def influence_values(self, column: FloatArray) -> FloatArray:
-        """How much each row moves the value, times its weight."""
+        """Return the influence of each row on the value, times its weight."""
         return column
 
     def corrected_influence(self, column: FloatArray) -> FloatArray:
-        """The same with all corrections in it, so that the plain norm of it is this one."""
+        """Return the influence with all corrections, so that its Euclidean norm is the error."""
         return self.influence_values(column)
 
     def vector(self, column: FloatArray) -> FloatArray:
-        """A vector whose inner products with others are covariances: an entry for each row, or each
-        cluster."""
+        """Return a vector whose inner products with others are covariances.
+
+        It has an element for each row, or for each cluster.
+        """
         if self.clusters is None:
             return self.corrected_influence(column)
         return self.clusters.vector(*self.cluster_sums(column))
 
     def cluster_sums(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Of each cluster what it moves, and what it holds of the denominator."""
+        """Return the influence of each cluster and its contribution to the denominator."""
         assert self.clusters is not None
         return self.clusters.cluster_sums(self.influence_values(column), self.held)
 
     def is_compatible(self, other: VarianceEstimator) -> bool:
-        """Whether columns of both can be added up."""
+        """Check whether columns of both estimators can be added."""
         return type(self) is type(other)
 
     def combine(self, other: VarianceEstimator) -> VarianceEstimator:
-        """What sums of columns of both live in: what either holds counts alike."""
+        """Return the estimator of sums of columns of both.
+
+        Each row contributes to the denominator what it contributes in both, relative to the totals.
+        """
         if self.clusters is None or (self.held is None and other.held is None):
             return self
         return replace(self, held=self._shares() + other._shares())
@@ -108,9 +113,12 @@ class VarianceEstimator:
 
 @dataclass(frozen=True, eq=False)
 class TwoClassVariance(VarianceEstimator):
-    """Rows of two classes: √Σ n/(n − 1)·ΣI² over the classes, n being the effective number of rows
-    of each; NaN of a class of one row. (For the AUC that is DeLong's.) With ``pairs`` what the rows
-    of either class move adds up to 0, and clusters are corrected for each class."""
+    """Variance estimator of rows of two classes, √Σ n/(n − 1)·ΣI² over the classes.
+
+    n is the effective number of rows of each class; the error is NaN if a class has one row. (For
+    the AUC this is DeLong's.) With ``is_pairwise`` the influence sums to 0 within either class, and
+    clusters are corrected for each class.
+    """
 
     positive: npt.NDArray[np.bool_] = field(kw_only=True)
     is_pairwise: bool = field(kw_only=True, default=False)
@@ -118,7 +126,7 @@ class TwoClassVariance(VarianceEstimator):
     sizes: tuple[float, float] | None = field(kw_only=True, default=None)
 
     def standard_error(self, column: FloatArray) -> float:
-        """The norm."""
+        """Return the norm of a column."""
         if self.clusters is None:
             total = 0.0
             for of_class in (self.positive, ~self.positive):
@@ -127,14 +135,14 @@ class TwoClassVariance(VarianceEstimator):
         return self.cluster_error(column).se
 
     def cluster_error(self, column: FloatArray) -> StandardError:
-        """The error of rows in clusters."""
+        """Return the standard error of clustered rows, with its degrees of freedom."""
         assert self.clusters is not None
         return _cluster_error(
             *self.clusters.error_by_class(column, self.positive, pairs=self.is_pairwise)
         )
 
     def cluster_sums(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Of each cluster, and of each class where it is corrected for each."""
+        """Return influence and contribution of each cluster, for each class if ``is_pairwise``."""
         assert self.clusters is not None
         return self.clusters.parts_by_class(column, self.positive, pairs=self.is_pairwise)
 
@@ -143,7 +151,7 @@ class TwoClassVariance(VarianceEstimator):
         return _bessel_factor(effective_size_of(own))
 
     def corrected_influence(self, column: FloatArray) -> FloatArray:
-        """Times √(n/(n − 1)) of the class of each row, where rows are independent."""
+        """Return the influence times √(n/(n − 1)) of the class of each row, if independent."""
         if self.clusters is not None:
             return column
         if self.sizes is None:
@@ -154,7 +162,7 @@ class TwoClassVariance(VarianceEstimator):
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 
     def is_compatible(self, other: VarianceEstimator) -> bool:
-        """Whether the classes are the same."""
+        """Check whether the classes are the same."""
         return isinstance(other, TwoClassVariance) and (
             self.positive is other.positive or np.array_equal(self.positive, other.positive)
         )
@@ -162,24 +170,27 @@ class TwoClassVariance(VarianceEstimator):
 
 @dataclass(frozen=True, eq=False)
 class OutOfBagSelection(VarianceEstimator):
-    """How much the value changes when a row is left out, of ``size`` (effective) rows: the
-    jackknife's √((n − 1)/n·ΣI²), and Student's t. Of rows in clusters, as of influence."""
+    """Jackknife variance estimator, with Student's t.
+
+    A column has the change of the value when each of ``size`` (effective) rows is left out; the
+    norm is √((n − 1)/n·ΣI²). For clustered rows it is that of influence.
+    """
 
     size: float = field(kw_only=True)
 
     @property
     def df(self) -> float | None:
-        """N − 1."""
+        """Degrees of freedom, ``size`` − 1."""
         return max(self.size - 1, 0.0)
 
     def standard_error(self, column: FloatArray) -> float:
-        """The norm."""
+        """Return the norm of a column."""
         if self.clusters is not None:
             return super().standard_error(column)
         return super().standard_error(column) * self._factor if self.size > 1 else NAN
 
     def corrected_influence(self, column: FloatArray) -> FloatArray:
-        """The same times √((n − 1)/n)."""
+        """Return the influence times √((n − 1)/n), if rows are independent."""
         return column if self.clusters is not None else np.asarray(column * self._factor)
 
     @property
@@ -189,25 +200,28 @@ class OutOfBagSelection(VarianceEstimator):
 
 @dataclass(frozen=True, eq=False)
 class MeanVariance(VarianceEstimator):
-    """Values of rows, whose (weighted) mean the number is: the norm is the standard error of the
-    mean, with n/(n − 1) for the effective number of rows."""
+    """Variance estimator of a (weighted) mean of rows.
+
+    A column has the values of the rows; the norm is the standard error of the mean, with n/(n − 1)
+    for the effective number of rows.
+    """
 
     #: The moments of all values, where these are a batch of them.
     total_moments: Moments | None = field(kw_only=True, default=None)
 
     def standard_error(self, column: FloatArray) -> float:
-        """The norm."""
+        """Return the standard error of the mean of a column."""
         if self.clusters is not None:
             return self.cluster_error(column).se
         return Moments.from_rows(column, self.weight).standard_error
 
     def cluster_error(self, column: FloatArray) -> StandardError:
-        """The error of rows in clusters."""
+        """Return the standard error of clustered rows, with its degrees of freedom."""
         assert self.clusters is not None
         return _cluster_error(*self.clusters.mean_error(column))
 
     def influence_values(self, column: FloatArray) -> FloatArray:
-        """w(x − mean)/Σw."""
+        """Return the influence of each row, w(x − mean)/Σw."""
         moments = self._moments(column)
         with np.errstate(divide="ignore", invalid="ignore"):  # infinite values, no weight
             apart = (column - moments.mean) / moments.weight
@@ -216,7 +230,7 @@ class MeanVariance(VarianceEstimator):
             return np.where(self.weight > 0, apart * self.weight, 0.0)
 
     def corrected_influence(self, column: FloatArray) -> FloatArray:
-        """The same times √(n/(n − 1)); of clusters, the plain norm has their correction itself."""
+        """Return the influence times √(n/(n − 1)); clusters have a correction of their own."""
         moved = self.influence_values(column)
         if self.clusters is not None:
             return moved
@@ -231,13 +245,16 @@ class MeanVariance(VarianceEstimator):
 
 
 def _bessel_factor(n: float) -> float:
-    """n/(n − 1); NaN of one."""
+    """Return n/(n − 1); NaN if n is at most 1."""
     return n / (n - 1) if n > 1 else NAN
 
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """A vector: how much the units move a number. ``name`` is what its error is called."""
+    """Influence of units on an estimate, with its variance estimator.
+
+    ``name`` is the name of its standard error.
+    """
 
     column: FloatArray
     space: VarianceEstimator
@@ -262,19 +279,21 @@ class Influence:
 
     @property
     def corrected(self) -> Influence:
-        """The same with its corrections multiplied in, to be added up with any of these rows."""
+        """The same influence with corrections included, to be added to any other of these rows."""
         s = self.space
         space = VarianceEstimator(s.weight, s.clusters, held=s.held)
         return replace(self, column=s.corrected_influence(self.column), space=space)
 
     @property
     def influence_values(self) -> FloatArray:
-        """How much each row moves the value, times its weight."""
+        """Influence of each row on the value, times its weight."""
         return self.space.influence_values(self.column)
 
     def unit_values(self, total: float) -> FloatArray:
-        """By how much a unit of weight 1 moves the number, times the ``total`` weight of all, but
-        for what is the same for all of them; of units that weigh anything."""
+        """Return the influence per unit weight times the ``total`` weight, up to a constant.
+
+        Units of weight 0 are excluded.
+        """
         weight = self.space.weight
         if isinstance(self.space, MeanVariance):  # to the last digit what the values are
             return self.column if weight is None else self.column[weight > 0]
@@ -285,7 +304,7 @@ class Influence:
 
     @property
     def error(self) -> StandardError:
-        """The standard error: normal, or Student's t where the space has degrees of freedom."""
+        """Standard error: normal, or with the degrees of freedom of the variance estimator."""
         if self.space.clusters is not None:
             return replace(self.space.cluster_error(self.column), name=self.name)
         return StandardError(self.space.standard_error(self.column), self.name, self.space.df)

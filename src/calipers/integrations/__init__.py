@@ -1,1 +1,1 @@
-"""Other tools: each module is thin, and needs its tool only when it is called."""
+"""Integrations with other tools: thin modules that import their tool only when they are called."""

@@ -26,14 +26,14 @@ IGNORED = -100
 
 @dataclass(frozen=True)
 class ComputeMetrics:
-    """What :func:`compute_metrics` makes; it can be pickled."""
+    """Callable for a ``Trainer``, made by :func:`compute_metrics`; it can be pickled."""
 
     measures: tuple[str, ...]
     labels: tuple[str, ...] | None = None
     intervals: bool = False
 
     def __call__(self, predicted: Any) -> dict[str, float]:
-        """The values by measure, of an ``EvalPrediction``."""
+        """Return the values by measure of an ``EvalPrediction``."""
         logits = np.asarray(_main_output(predicted.predictions), np.float64)
         truth = np.asarray(_main_output(predicted.label_ids))
         out: dict[str, float] = {}
@@ -61,7 +61,7 @@ class ComputeMetrics:
     def _of_classes(
         self, logits: FloatArray, truth: Any, how: dict[str, Any]
     ) -> Iterator[tuple[Names, Evaluation]]:
-        """Of classes; of tokens those that count."""
+        """Evaluate classes, without tokens whose label is ignored."""
         k = logits.shape[-1]
         logits, truth = logits.reshape(-1, k), truth.reshape(-1)
         logits, truth = logits[truth != IGNORED], truth[truth != IGNORED]
@@ -83,7 +83,7 @@ class ComputeMetrics:
 
 
 def _main_output(given: Any) -> Any:
-    """The logits or labels; models that give more than logits give these first."""
+    """Return the logits or labels, which come first in the outputs of models with several."""
     return given[0] if isinstance(given, tuple) else given
 
 
@@ -93,20 +93,26 @@ def compute_metrics(
     labels: Sequence[str] | None = None,
     intervals: bool = False,
 ) -> ComputeMetrics:
-    """What ``Trainer(compute_metrics=…)`` takes.
+    """Return the ``compute_metrics`` argument of a ``Trainer``.
 
-    Logits are turned to probabilities as the loss has them: by softmax of classes, where of two the
-    second is positive, also of tokens (labels of −100 do not count); by the logistic function of
-    several labels a row; numbers stay as they are.
+    Logits are converted to probabilities as in the loss: by the softmax function for classes, of
+    two of which the second is positive, and for the classes of tokens (labels of −100 are
+    ignored); by the logistic function for rows with several labels. Numbers remain unchanged.
 
     Parameters
     ----------
-    measures
+    measures : str or sequence of str
         Names of measures, under which ``metric_for_best_model`` finds their values.
-    labels
-        What the classes or labels are called, in the order of the logits.
-    intervals
-        Whether limits of intervals stand beside the values, as ``AUC_low`` and ``AUC_high``.
+    labels : sequence of str, optional
+        Names of the classes or labels, in the order of the logits.
+    intervals : bool, default=False
+        Whether to return the limits of intervals next to the values, as ``AUC_low`` and
+        ``AUC_high``.
+
+    Returns
+    -------
+    ComputeMetrics
+        Function of an ``EvalPrediction`` that returns the values by measure.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Evaluations in MLflow: every value with its limits as metrics, the page and JSON as artefacts."""
+"""Logging of evaluations to MLflow: values with limits as metrics, page and JSON as artefacts."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ def log_evaluation(
 ) -> dict[str, float]:
     """Log an evaluation to the active run of MLflow, or to ``run_id``.
 
-    Every defined value is a metric, as ``AUC``, with its limits as ``AUC.low`` and ``AUC.high``; of
-    several systems as ``forest/AUC``. Signs that MLflow does not allow in names are ``_``:
-    ``nDCG@10`` is ``nDCG_10``. The page and the JSON of the evaluation are artefacts in ``folder``.
+    Every defined value is a metric, such as ``AUC``, with the limits of its interval as
+    ``AUC.low`` and ``AUC.high``; with several systems its name is ``forest/AUC``. Characters that
+    MLflow does not allow in names are replaced by ``_``: ``nDCG@10`` becomes ``nDCG_10``. The page
+    and the JSON of the evaluation are artefacts in ``folder``.
 
     Parameters
     ----------
-    evaluation
-        What a verb gave.
-    prefix
-        What the names of the metrics begin with, such as ``"test/"``.
-    step
-        The step of the metrics.
-    run_id
-        The run; the active one unless given, or else a new one.
-    folder
-        Where the artefacts stand.
+    evaluation : Evaluation
+        Evaluation to log.
+    prefix : str, default=''
+        Prefix of the names of the metrics, such as ``"test/"``.
+    step : int, optional
+        Step of the metrics.
+    run_id : str, optional
+        Run of MLflow. By default the active run, or a new one.
+    folder : str, default='calipers'
+        Folder of the artefacts.
 
     Returns
     -------
@@ -55,8 +56,20 @@ def log_evaluation(
 
 
 def to_metrics(evaluation: Evaluation) -> dict[str, float]:
-    """The values and limits of an evaluation that are finite, by names that MLflow allows.
+    """Return the finite values and limits of an evaluation, by names that MLflow allows.
 
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Evaluation to convert.
+
+    Returns
+    -------
+    dict of str to float
+        The metrics.
+
+    Examples
+    --------
     >>> import calipers as cal
     >>> qrels, run = {"1": {"a": 1}}, {"1": {"a": 1.0}}
     >>> to_metrics(cal.retrieval(qrels, run, measures=["nDCG@10"], interval="none"))
@@ -81,6 +94,6 @@ def _metric_names(evaluation: Evaluation) -> Iterator[tuple[str, dict[str, float
 
 
 def _sanitize_name(name: str) -> str:
-    """A name that is neither empty nor a folder."""
+    """Return a name that MLflow allows, which is neither empty nor a folder."""
     made = _NOT_ALLOWED.sub("_", name)
     return made if made.strip(". ") else f"_{made}"

@@ -18,28 +18,28 @@ def assert_not_worse(
     on: str,
     margin: float | None = None,
 ) -> None:
-    """That a system is not worse than another, as ``--require`` means it.
+    """Assert that a system is not worse than another, with the semantics of ``--require``.
 
     Parameters
     ----------
-    new
-        An evaluation of one system; or of several, all of which but ``base`` are asked about.
-    base
-        The other system: its name in ``new``, an evaluation of it on the same rows, or the JSON
-        file that :func:`calipers.keep_predictions` or ``-o FILE.json --keep-predictions`` made of
-        one.
-    on
-        The measure.
-    margin
-        With one, a test of non-inferiority has to show that ``new`` is worse by less than this;
-        without, ``new`` must not be significantly worse.
+    new : Evaluation
+        Evaluation of one system, or of several, all of which except ``base`` are tested.
+    base : Evaluation, path or str
+        Reference system: its name in ``new``, an evaluation of it on the same rows, or the JSON
+        file of one written by :func:`calipers.keep` or ``-o FILE.json --keep-predictions``.
+    on : str
+        Name of the measure.
+    margin : float, optional
+        Non-inferiority margin. If given, a test of non-inferiority has to show that ``new`` is
+        worse by less than this. By default ``new`` must not be significantly worse.
 
     Raises
     ------
     AssertionError
-        With the difference, its interval and the p-value, where that is not so.
+        If the requirement is not met. The message states the difference, its interval and the
+        p-value.
     InputError
-        Where the two cannot be compared.
+        If the two systems cannot be compared.
 
     Examples
     --------
@@ -61,9 +61,24 @@ def assert_not_worse(
 
 
 def assert_met(evaluation: Evaluation, rules: str | Sequence[str], **options: str) -> None:
-    """That an evaluation meets requirements such as ``"low(AUC) >= 0.9"``: those that
-    :func:`calipers.check_requirements` takes, with its options.
+    """Assert that an evaluation meets requirements such as ``"low(AUC) >= 0.9"``.
 
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Evaluation to check.
+    rules : str or sequence of str
+        Requirements, in the syntax of :func:`calipers.require`.
+    **options : str
+        Other arguments of :func:`calipers.require`.
+
+    Raises
+    ------
+    AssertionError
+        If a requirement is not met.
+
+    Examples
+    --------
     >>> import calipers as cal
     >>> assert_met(cal.classification([0, 1] * 20, score=[0.1, 0.8] * 20), "AUC >= 0.9")
     """

@@ -1,4 +1,4 @@
-"""Bias, variance and noise: where the errors of a way of learning come from, over training sets."""
+"""Bias-variance decomposition of the expected error of an estimator over training sets."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _AT_A_TIME = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class ErrorComponent:
-    """One part of the error, and its interval."""
+    """Component of the error with its interval."""
 
     value: float
     interval: Interval
@@ -72,31 +72,44 @@ def decompose_squared_error(
     sampled: bool = True,
     level: float = 0.95,
 ) -> dict[str, ErrorComponent]:
-    """The parts of the mean squared error: error = noise + bias² + variance.
+    """Decompose the mean squared error: error = noise + bias² + variance.
 
-    Of B training sets, with the mean prediction m of a row: variance = mean Σ(said − m)²/(B − 1),
-    and bias² = mean (m − truth)² − variance/B, as m is a mean of B predictions only. Both are
-    without bias, so that bias² may come out below 0 where it is next to nothing.
+    With B training sets and the mean prediction m of a row, variance = mean Σ(said − m)²/(B − 1)
+    and bias² = mean (m − truth)² − variance/B, since m is a mean of only B predictions. Both
+    estimates are unbiased, so that bias² may be below 0 if it is close to 0.
 
     Parameters
     ----------
-    said, truth
-        Predictions, shape (training sets, rows), and the truth of rows.
-    noise
-        The variance of the truth about its expected value. Where it is not known, bias² and noise
-        cannot be told apart and stand together.
-    exact
+    said : array of shape (training sets, rows)
+        Predictions.
+    truth : array of shape (rows,)
+        True values of the rows.
+    noise : float, optional
+        Variance of the truth about its expected value. If it is unknown, bias² and noise are not
+        separable and are reported as their sum.
+    exact : bool, default=False
         Whether ``truth`` is the expected value itself, without noise; the noise is then added.
-    sampled
-        Whether rows are a sample too, and not the only ones that there are.
-    level
-        Of the intervals, Student's by the jackknife over training sets; of what is positive they
-        are made on the log scale. Where rows are a sample their variance is added.
+    sampled : bool, default=True
+        Whether the rows are a sample, rather than the whole population. If so, their variance is
+        added to that of the training sets.
+    level : float, default=0.95
+        Confidence level of the intervals, Student's t by the jackknife over training sets, on the
+        log scale for positive components.
+
+    Returns
+    -------
+    dict of ErrorComponent
+        Components by name.
 
     Raises
     ------
     ValueError
-        Below two training sets.
+        If there are fewer than two training sets.
+
+    References
+    ----------
+    S. Geman, E. Bienenstock, R. Doursat (1992). Neural networks and the bias/variance dilemma.
+    Neural Computation 4.
 
     Examples
     --------
@@ -145,14 +158,14 @@ def _make_sets(said: npt.NDArray[Any]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _JackknifeMeans:
-    """Intervals of means over rows from what leaving out each training set makes of them."""
+    """Intervals of means over rows, by the jackknife over training sets."""
 
     sets: int
     sampled: bool
     level: float
 
     def any(self, value: float, left_out: FloatArray, rows: FloatArray) -> ErrorComponent:
-        """Of what may be of any sign."""
+        """Return a component of any sign with its interval."""
         if self.sets < FEWEST_SETS or np.isnan(left_out).any():
             return ErrorComponent(value, no_interval(_WAY, "too_few_units"))
         apart = left_out - left_out.mean()
@@ -170,14 +183,14 @@ class _JackknifeMeans:
         return ErrorComponent(value, replace(made, method=name))
 
     def bias(self, value: float, left_out: FloatArray, rows: FloatArray) -> ErrorComponent:
-        """Of a squared bias, which is next to 0 as a rule."""
+        """Return a squared bias, which is usually close to 0, with its interval."""
         term = self.any(value, left_out, rows)
         if term.interval.reason or self.sets >= FEW_SETS:
             return term
         return replace(term, interval=term.interval.add_caution("few training sets"))
 
     def positive(self, value: float, left_out: FloatArray, rows: FloatArray) -> ErrorComponent:
-        """Of what is above 0."""
+        """Return a positive component with its interval on the log scale."""
         term = self.any(value, left_out, rows)
         if term.interval.reason or not value > 0:
             return term
@@ -201,28 +214,46 @@ def zero_one(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> dict[str, ErrorComponent]:
-    """Domingos' parts of the error rate: error = bias + unbiased variance − biased variance.
+    """Decompose the error rate by Domingos: error = bias + unbiased variance − biased variance.
 
-    The main prediction of a row is its most frequent one (of equals the smallest class). Bias: the
-    share of rows on which it is wrong. Variance: how often predictions are not the main one. Where
-    the main prediction is right that makes errors, the unbiased variance; where it is wrong some of
-    it undoes errors, and the biased variance is how often predictions are right there. ``variance``
-    is the unbiased less the biased one. The noise of the truth is in all of them.
+    The main prediction of a row is its most frequent one (the smallest class if tied). Bias is the
+    proportion of rows whose main prediction is wrong. Variance is the frequency of predictions that
+    differ from the main one. If the main prediction is right these are errors: the unbiased
+    variance. If it is wrong some of them correct errors: the biased variance is the frequency of
+    right predictions on these rows. ``variance`` is the unbiased minus the biased variance. The
+    noise of the truth is included in all components.
 
     Parameters
     ----------
-    said, truth
-        Predicted classes, shape (training sets, rows), and the class of rows: 0 … ``classes`` − 1.
-    sampled
-        Whether rows are a sample too, and not the only ones that there are.
-    level, n_resamples, seed
-        Of the intervals, by the bootstrap over training sets, and over rows where these are a
-        sample.
+    said : array of int, shape (training sets, rows)
+        Predicted classes, from 0 to ``classes`` − 1.
+    truth : array of int, shape (rows,)
+        True classes of the rows.
+    classes : int
+        Number of classes.
+    sampled : bool, default=True
+        Whether the rows are a sample, rather than the whole population.
+    level : float, default=0.95
+        Confidence level of the intervals, by the bootstrap over training sets, and over rows if
+        these are a sample.
+    n_resamples : int, default=1000
+        Number of bootstrap replicates.
+    seed : int, default=0
+        Seed of the random number generator.
+
+    Returns
+    -------
+    dict of ErrorComponent
+        Components by name.
 
     Raises
     ------
     ValueError
-        Below two training sets.
+        If there are fewer than two training sets.
+
+    References
+    ----------
+    P. Domingos (2000). A unified bias-variance decomposition and its applications. ICML.
 
     Examples
     --------
@@ -264,7 +295,7 @@ def zero_one(
 def _main_components(
     weight: FloatArray, of_class: npt.NDArray[np.bool_], truth: npt.NDArray[np.intp]
 ) -> Mapping[str, FloatArray]:
-    """The parts on each row, shape (replicates, rows), of training sets that count ``weight``."""
+    """Return the components on each row, (replicates, rows), by weights of training sets."""
     sets, rows, classes = of_class.shape
     shares = (weight @ of_class.reshape(sets, -1).astype(np.float64)).reshape(-1, rows, classes)
     main = shares.argmax(axis=2)
@@ -291,7 +322,7 @@ def _replicate_components(
     n_resamples: int,
     seed: int,
 ) -> dict[str, FloatArray]:
-    """Each part in each replicate."""
+    """Return each component in each bootstrap replicate."""
     sets, rows, classes = of_class.shape
     random = np.random.Generator(np.random.Philox(seed))
     step = max(1, _AT_A_TIME // max(rows * classes, 1))
@@ -334,20 +365,24 @@ def bias_variance(
     n_jobs: int | None = 1,
     inputs: Sequence[Any] = (),
 ) -> BiasVariance:
-    """Where errors come from: noise, bias (what the models of all training sets have wrong alike),
-    and variance (what each has wrong by its own training set).
+    """Decompose the expected error of a model into bias, variance and noise.
 
-    Of a regressor, squared loss: error = noise + bias² + variance, where bias² is measured from the
-    mean prediction of a row, and estimated without bias (variance/B is taken off). Of a classifier,
-    0–1 loss (Domingos): error = bias + unbiased variance − biased variance, where bias is the share
-    of rows whose most frequent prediction is wrong, and variance how often predictions differ from
-    that: it makes errors where that is right, and undoes some where it is wrong.
+    Bias is the error that the models of all training sets have in common, variance the error that
+    is due to the individual training set.
 
-    Training sets have to come from somewhere. ``generate`` draws each anew. Rows (X, y) are cut
-    into disjoint ones: honest, but of fewer rows than there are. ``bootstrap=True`` draws them from
-    the rows with replacement and is marked, since it answers another question: what one training
-    set has by chance counts as bias, and its variance is that of repeated rows. (Of a polynomial of
-    degree 4 through 30 points it gave a bias² 18 times that of fresh training sets.)
+    For a regressor the loss is squared: error = noise + bias² + variance, where bias² is the
+    squared deviation of the mean prediction of a row, estimated without bias (variance/B is
+    subtracted). For a classifier the loss is 0–1 (Domingos): error = bias + unbiased variance −
+    biased variance, where bias is the proportion of rows whose most frequent prediction is wrong,
+    and variance the frequency of predictions that differ from it: these are errors if it is right,
+    and some of them correct errors if it is wrong.
+
+    There are three sources of training sets. ``generate`` draws a new one each time. Rows (X, y)
+    are divided into disjoint sets, which are independent, but smaller than the data.
+    ``bootstrap=True`` draws sets from the rows with replacement and is marked, since it estimates a
+    different quantity: the chance deviations of the one data set count as bias, and the variance is
+    that of repeated rows. (For a polynomial of degree 4 fitted to 30 points the resulting bias² was
+    18 times that of independent training sets.)
 
     Parameters
     ----------
@@ -395,20 +430,34 @@ def bias_variance(
 
     Returns
     -------
-    Decomposition
-        A row a value, with the parts by name. ``print`` shows it, and so does a notebook;
-        ``chart()`` draws it, ``to_html()`` makes a page. Where Ctrl-C interrupts the fits, of the
-        training sets that were finished.
+    BiasVariance
+        A row for each value, with the components by name. ``print`` and notebooks display it;
+        ``chart()`` draws it, ``to_html()`` makes a page. If Ctrl-C interrupts the fits, the result
+        is that of the training sets that were finished.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, and for fits that fail.
+        If an argument is invalid, or a fit fails.
+
+    See Also
+    --------
+    calipers.validation_curve : Training and validation errors over a hyperparameter.
+    calipers.learning_curve : Training and validation errors over the number of training rows.
 
     Notes
     -----
-    Coverage: ``docs/coverage.md``. Sources: Geman, Bienenstock and Doursat 1992, Neural Computation
-    4; Kohavi and Wolpert 1996, ICML; Domingos 2000, ICML.
+    Coverage of the intervals: ``docs/coverage.md``.
+
+    References
+    ----------
+    S. Geman, E. Bienenstock, R. Doursat (1992). Neural networks and the bias/variance dilemma.
+    Neural Computation 4.
+
+    R. Kohavi, D. Wolpert (1996). Bias plus variance decomposition for zero-one loss functions.
+    ICML.
+
+    P. Domingos (2000). A unified bias-variance decomposition and its applications. ICML.
 
     Examples
     --------
@@ -488,7 +537,7 @@ def bias_variance(
 def _parameter_grid(
     estimator: Any, parameter: str | None, values: Sequence[Any] | None
 ) -> tuple[list[str], list[dict[str, Any]]]:
-    """What values are called, and the parameters of each."""
+    """Return the names of the values of a parameter, and the parameters of each fit."""
     if (parameter is None) != (values is None):
         raise InputError("param_name= and param_range= go together")
     if parameter is None or values is None:
@@ -510,7 +559,7 @@ def _estimate(part: str, term: ErrorComponent, name: str, level: float, sets: in
 
 @dataclass(frozen=True, eq=False)
 class _TrainingSets:
-    """All rows, where among them those of each training set stand, and those tested on."""
+    """All rows, with the indices of each training set and of the test rows."""
 
     material: TrainingData
     trained: Sequence[Places]
@@ -530,7 +579,7 @@ def _make_training_sets(
     *,
     numbers: bool,
 ) -> _TrainingSets:
-    """The training sets, wherever they come from."""
+    """Generate the training sets, or sample them from the rows."""
     source = GENERATED if generate is not None else BOOTSTRAP if bootstrap else DISJOINT
     number = USUAL[source] if training_sets is None else training_sets
     if number < FEWEST_SETS:
@@ -577,7 +626,7 @@ def _make_training_sets(
 
 
 def _pair(given: Any, what: str) -> tuple[Any, Any]:
-    """Features and truth."""
+    """Return features and truth; raise InputError unless they are a pair."""
     try:
         features, target = given
     except (TypeError, ValueError):
@@ -588,7 +637,7 @@ def _pair(given: Any, what: str) -> tuple[Any, Any]:
 def _stack_pairs(
     pairs: Sequence[tuple[Any, Any]], *, numbers: bool
 ) -> tuple[TrainingData, list[Places]]:
-    """Several pairs one below the other, and where the rows of each stand."""
+    """Concatenate several pairs of features and truth, and return the row indices of each."""
     targets = [
         checked_target(*pair, "training sets and test: ", classes=not numbers) for pair in pairs
     ]

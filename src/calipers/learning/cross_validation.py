@@ -1,6 +1,6 @@
-"""Cross-validation: how well models do on rows that they were not trained on.
+"""Cross-validation of estimators, or of given out-of-fold predictions.
 
-Each measure is averaged over the folds, beside its value of all rows together.
+Each measure is averaged over the folds; its value on all rows together is reported as well.
 """
 
 from __future__ import annotations
@@ -118,12 +118,12 @@ def cross_validate(
     n_jobs: int | None = 1,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """How well models do on rows that they were not trained on, by cross-validation.
+    """Evaluate models by cross-validation, or out-of-fold predictions that are given.
 
     The rows are divided into folds; each fold is predicted by a model trained on the others. Every
-    measure comes as two numbers: ``value``, *averaged* over the folds, and ``pooled``, of the
-    predictions of all rows together. Its interval takes account of what folds share: models of
-    different folds are trained on the same rows, so that neither folds nor rows are independent.
+    measure has two values: ``value``, *averaged* over the folds, and ``pooled``, computed from the
+    predictions of all rows together. The interval takes into account that models of different folds
+    share training rows, so that neither folds nor rows are independent.
 
     Parameters
     ----------
@@ -227,23 +227,34 @@ def cross_validate(
     Returns
     -------
     Evaluation
-        With the curves, tables and findings of all out-of-fold predictions. Findings rest on
-        intervals of rows, lengthened as the corrected t is; curves have no bands. Where Ctrl-C
-        interrupts the fits, of the folds that were finished, as a note and a warning say. Of one
-        split it is the evaluation of the rows measured, with intervals and bands of these: of the
-        models as they were fitted, not of the way of training.
+        Estimates averaged over folds, with the curves, tables and findings of all out-of-fold
+        predictions. Findings are based on intervals of rows, widened in the same proportion as the
+        corrected t; curves have no bands. If Ctrl-C interrupts the fits, the values are those of
+        the folds that were finished, with a note and a warning. With a single split the result is
+        the evaluation of the measured rows, with their intervals and bands: they describe the
+        models as they were fitted, not the variation over training sets.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, saying where and what was expected; for fits that fail;
-        and for ``interval="nested"`` where no measure is a mean of losses.
+        If an argument is invalid (the message says where, and what was expected), a fit fails, or
+        no measure is a mean of losses with ``interval="nested"``.
+
+    See Also
+    --------
+    calipers.select : Choose among models by nested cross-validation.
+    calipers.learning_curve : Training and validation errors over the number of training rows.
 
     Notes
     -----
-    Coverage of the intervals: ``docs/coverage.md``. Sources: Nadeau and Bengio 2003, Machine
-    Learning 52; Bates, Hastie and Tibshirani 2024, Journal of the American Statistical
-    Association 119.
+    Coverage of the intervals: ``docs/coverage.md``.
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio (2003). Inference for the generalization error. Machine Learning 52.
+
+    S. Bates, T. Hastie, R. Tibshirani (2024). Cross-validation: what does it estimate and how well
+    does it do it? Journal of the American Statistical Association 119.
 
     Examples
     --------
@@ -297,20 +308,20 @@ def cross_validate(
 
 
 class _SingleSplit(NamedTuple):
-    """One division of the rows, and which of its parts is measured."""
+    """Single division of the rows, and the part that is measured."""
 
     part: Any
     on: str | None
 
     def split(self, rows: int) -> tuple[Split, str]:
-        """The division, and the part measured."""
+        """Return the division, and the name of the measured part."""
         made = to_split(self.part, rows)
         return made, self.on or ("test" if len(made.test) else "validation")
 
 
 @dataclass(frozen=True, eq=False)
 class _Options:
-    """What was asked for: columns by name, and options of the evaluation, of classes too."""
+    """Arguments of a cross-validation: columns by name, and options of the evaluation."""
 
     columns: Mapping[str, Any]
     #: The name of a task, or the verb of another one, whose systems predict numbers.
@@ -332,7 +343,7 @@ class _Options:
     # --- Where the predictions come from ----------------------------------------------------------
 
     def of_predictions(self, train: float | None) -> Evaluation:
-        """From predictions made elsewhere."""
+        """Return the evaluation of external predictions."""
         if self.interval == "nested":
             raise InputError("nested cross-validation fits models itself: give (estimator, X, y)")
         c = self.columns
@@ -372,7 +383,7 @@ class _Options:
         return told._together(design, where, first, evaluate, (), gains=gains)
 
     def _given_design(self, rows: int, train: float | None) -> SplitDesign:
-        """How rows with predictions were divided: by a column of folds, or once."""
+        """Return the design of rows with predictions, from a column of folds or a single split."""
         fold, repetition = self.columns["fold"], self.columns["repetition"]
         if self.once.part is None:
             return design_from_columns(fold, repetition, rows, train)
@@ -383,7 +394,7 @@ class _Options:
     def _tuning(
         self, truth: Any, stratify: bool | None, *, classes: bool
     ) -> ThresholdTuning | None:
-        """What chooses thresholds, where a rule is to."""
+        """Return the threshold tuning, or None if no rule is given."""
         threshold = self.of_classes["threshold"]
         if not isinstance(threshold, str | ThresholdRule):
             if self.inner is not None:
@@ -402,7 +413,7 @@ class _Options:
         return ThresholdTuning.of(threshold, truth, self.of_classes["positive"], self.inner, **how)
 
     def _about(self, positive: str, thresholds: Mapping[str, float]) -> _Options:
-        """The same with thresholds that are known, or else labels that thresholds have made."""
+        """Return options with known thresholds, or for labels at tuned thresholds."""
         known = {"positive": positive, "threshold": thresholds or None}
         return replace(self, of_classes={**self.of_classes, **known})
 
@@ -415,7 +426,7 @@ class _Options:
         cluster: Any,
         time: Any,
     ) -> ThresholdGains:  # fmt: skip
-        """What tells how much thresholds gain."""
+        """Return the object that estimates the gains of tuned thresholds."""
         s = self.settings
         beside: dict[str, Any] = {"level": s.level, "seed": s.seed}
         if design.once:
@@ -433,7 +444,7 @@ class _Options:
         stratify: bool | None,
         time: Any,
     ) -> Evaluation:
-        """From estimators, fitted here."""
+        """Return the evaluation of estimators, which are fitted here."""
         c, models, seed = (
             self.columns,
             predictions.check_named_estimators(estimator),
@@ -506,7 +517,7 @@ class _Options:
         return told._together(made.design, made.where, first, evaluate, made.notes, inner, gains)
 
     def _beside(self, rows: int) -> tuple[Any, Any]:
-        """The weight and the group of each row, checked."""
+        """Return the weight and the group of each row, checked."""
         weight, group = RowRepeats(rows).weights(self.columns["weight"]), self.columns["group"]
         if weight is not None and not weight.all():
             raise InputError(
@@ -519,7 +530,7 @@ class _Options:
         return weight, group
 
     def _classes(self, said: Mapping[str, Any]) -> bool:
-        """Whether predictions made elsewhere are of classes."""
+        """Return whether external predictions are classes."""
         if self.task is not None:
             return bool(self.task == "classification")
         if said["score"] is not None or said["probability"] is not None:
@@ -536,7 +547,7 @@ class _Options:
     # --- What is made of them ---------------------------------------------------------------------
 
     def _evaluated(self, classes: bool, **how: Any) -> Evaluation:
-        """The evaluation of rows, of all or of some."""
+        """Evaluate all rows, or some."""
         own = {**self.options, **(self.of_classes if classes else {}), **how}
         if is_verb(self.task):
             made: Evaluation = self.task(**own)
@@ -553,9 +564,12 @@ class _Options:
         inner: tuple[Callable[..., Evaluation], Sequence[nested_cv.FoldPair]] | None = None,
         gains: ThresholdGains | None = None,
     ) -> Evaluation:
-        """The evaluation: averages over folds beside values of all rows, of which ``first`` are
-        those of the first repetition; ``inner`` evaluates the rows of the pairs of folds that
-        nested cross-validation fits models without, and ``gains`` tell what thresholds gain."""
+        """Return the evaluation with averages over folds and pooled values.
+
+        ``first`` are the rows of the first repetition. ``inner`` evaluates the rows of the pairs of
+        folds that nested cross-validation leaves out, and ``gains`` estimate the gains of tuned
+        thresholds.
+        """
         s, wanted = self.settings, self.interval != "none"
         how = {"level": s.level, "n_resamples": s.n_resamples, "seed": s.seed}
         if design.once:
@@ -608,7 +622,7 @@ class _Options:
         notes: Sequence[str],
         gains: ThresholdGains | None,
     ) -> Evaluation:
-        """The evaluation of the only split: that of the rows measured, with their intervals."""
+        """Return the evaluation of a single split, with intervals of the measured rows."""
         s, wanted = self.settings, self.interval != "none"
         made = evaluate(
             None, interval="auto" if wanted else "none", curves=self.curves, level=s.level,
@@ -630,7 +644,7 @@ class _Options:
 
 
 def _conventions(of: Evaluation, design: SplitDesign) -> dict[str, Any]:
-    """What the provenance says of how rows were divided."""
+    """Return the conventions of the provenance, including the design of the splits."""
     return {
         **of.provenance["conventions"],
         "cross-validation": design.called,
@@ -646,14 +660,17 @@ def _validation_rows(design: SplitDesign) -> str:
 
 
 def _only_thresholds(design: SplitDesign, tuned: Mapping[str, TunedThresholds]) -> dict[str, float]:
-    """The threshold of each system where it has one alone, which pages then show; of several folds
-    there are labels. (One that predicts nothing positive is no number that can be given.)"""
+    """Return the threshold of each system if it has a single one, otherwise no thresholds.
+
+    With several folds there are labels instead. A threshold that predicts no row positive is
+    infinite and cannot be passed on.
+    """
     known = {name: own.choices[0].threshold for name, own in tuned.items()} if design.once else {}
     return known if all(map(math.isfinite, known.values())) else {}
 
 
 def _columns(said: Said, positive: str) -> dict[str, Any]:
-    """Labels beside the probabilities, or the scores, of the positive class."""
+    """Return labels, and probabilities or scores of the positive class."""
     made: dict[str, dict[str, Any]] = {"predicted": {}, "probability": {}, "score": {}}
     for name, one in said.items():
         made["predicted"][name] = one.said.labels
@@ -665,7 +682,7 @@ def _columns(said: Said, positive: str) -> dict[str, Any]:
 
 
 def _read_me(design: SplitDesign, predictions: int) -> list[str]:
-    """What the numbers are."""
+    """Return notes that explain the values."""
     called = f"{design.called[:1].upper()}{design.called[1:]}"
     what = (
         f"{called}: values are averaged over {len(design.parts)} folds; pooled values, tables and "
@@ -680,7 +697,7 @@ def _read_me(design: SplitDesign, predictions: int) -> list[str]:
 
 
 def _take_rows(values: Any, part: Places, what: str) -> Any:
-    """Some rows of a column, or of several."""
+    """Return some rows of a column, or of several."""
     if values is None:
         return None
     if isinstance(values, Mapping):
@@ -705,8 +722,11 @@ CORRECTED = "corrected resampled t"
 
 
 def widened_level(level: float, design: SplitDesign) -> float:
-    """The level at which an interval of the rows of one repetition is as much longer as the
-    corrected t is than the plain one over its folds: z grows by √(1 + J · n_test/n_train)."""
+    """Return the level that widens an interval of rows as the corrected t widens that of folds.
+
+    The interval of the rows of one repetition gets longer in the same ratio: z is multiplied by
+    √(1 + J · n_test/n_train).
+    """
     train, test = design.sizes
     z = intervals.normal_quantile(level) * math.sqrt(1 + len(design.first) * test / train)
     return min(math.erf(z / math.sqrt(2)), 1 - 1e-9)
@@ -714,8 +734,11 @@ def widened_level(level: float, design: SplitDesign) -> float:
 
 @dataclass(frozen=True, eq=False)
 class FoldAverages:
-    """The value of each measure of each system on each fold of a design, read off the evaluation
-    ``pooled`` of all rows together; ``where`` are the places there of the rows of each fold."""
+    """Values of each measure of each system on each fold, and their averages.
+
+    They are computed from the evaluation ``pooled`` of all rows together; ``where`` are the row
+    indices of each fold.
+    """
 
     pooled: Evaluation
     design: SplitDesign
@@ -724,7 +747,7 @@ class FoldAverages:
 
     @classmethod
     def of(cls, pooled: Evaluation, design: SplitDesign, where: Sequence[Places]) -> FoldAverages:
-        """All measures on all folds."""
+        """Compute all measures on all folds."""
         source = pooled.sources
         plain = replace(source.settings, interval="none", methods=())
         names = [str(measure) for measure in source.measures]
@@ -747,8 +770,11 @@ class FoldAverages:
         return cls(pooled, design, values, reasons)
 
     def estimates(self, level: float, other: Others | None, *, wanted: bool) -> list[Estimate]:
-        """Each measure averaged over the folds, every one of which has to have a value, with the
-        interval of the corrected t unless there is an ``other``; without any unless ``wanted``."""
+        """Return the average of each measure over the folds with its interval.
+
+        An average is undefined if a fold has no value. The interval is the corrected t unless
+        ``other`` returns another one; there are none unless ``wanted``.
+        """
         bounds = {str(m): m.definition.range for m in self.pooled.sources.measures}
         return [
             self._estimate(e, level, bounds[e.measure], other, wanted=wanted)
@@ -795,11 +821,11 @@ class FoldAverages:
 
     @property
     def per_fold(self) -> PerUnit:
-        """The values of the folds."""
+        """Values of the folds."""
         return PerUnit("folds", self.design.names, self.values, undefined=self.reasons)
 
     def folds(self, settings: Settings) -> FoldValues:
-        """What comparisons read."""
+        """Return the values that comparisons use."""
         directed: Sequence[Measure] = self.pooled.sources.directed_measures
         repetition = tuple(str(part.repetition + 1) for part in self.design.parts)
         return FoldValues.from_values(
@@ -815,7 +841,7 @@ class FoldAverages:
 
 
 def compare_folds(of: FoldValues, **asked: Any) -> Comparison:
-    """The systems compared over folds."""
+    """Compare the systems over folds."""
     return compare_split_values(
         of.values, of.better, of.pooled_values, of.notes, of.design, *of.sizes, **asked
     )
@@ -824,7 +850,7 @@ def compare_folds(of: FoldValues, **asked: Any) -> Comparison:
 def fold_findings(
     of_rows: Sequence[Finding], comparison: Comparison | None, level: float
 ) -> tuple[Finding, ...]:
-    """The findings of rows; of comparisons those of the comparison over folds in their place."""
+    """Return the findings, with those of comparisons replaced by the comparison over folds."""
     own = {one.kind for one in findings.RULES.values() if ComparisonResults in one.needs}
     made = [finding for finding in of_rows if finding.kind not in own]
     if comparison is not None:
@@ -838,8 +864,12 @@ Said: TypeAlias = "Mapping[str, OutOfFoldModel]"
 
 @dataclass(frozen=True, eq=False)
 class FoldPredictions:
-    """What models ``said`` of ``rows``, each of the folds of the ``design`` at its places
-    ``where``; ``within`` of the rows of pairs of folds, where nested cross-validation asks."""
+    """Out-of-fold predictions of models.
+
+    ``said`` are the predictions by model for ``rows``; ``where`` are the positions of each fold of
+    the ``design``. ``within`` are the predictions for the rows of pairs of folds, for nested
+    cross-validation. ``tuned`` are tuned thresholds by model.
+    """
 
     design: SplitDesign
     rows: Places
@@ -861,8 +891,11 @@ def fit_folds(
     tuning: ThresholdTuning | None,
     known: RowConstraints,
 ) -> FoldPredictions:
-    """Fits every model on every part; of those that were finished where Ctrl-C interrupts. Of a
-    split with validation rows beside those that are measured, thresholds are chosen on these."""
+    """Fit every model on every part.
+
+    If Ctrl-C interrupts, the result is that of the parts that were finished. If a split has
+    validation rows in addition to the measured rows, thresholds are chosen on these.
+    """
     spare = () if tuning is None else design.spare
     where_of = "fold {}" if design.split is None else "the split"
     jobs = [
@@ -924,7 +957,7 @@ def _apply_thresholds(
     names: Sequence[str],
     tuned: dict[str, TunedThresholds],
 ) -> FitResults[ModelPredictions]:
-    """The fits with the labels that thresholds make, which are put into ``tuned``."""
+    """Return the fits with labels at the tuned thresholds, which are added to ``tuned``."""
 
     def scored(said: ModelPredictions, rows: Places, name: str) -> ScoredRows:
         weight = None if material.weight is None else material.weight[rows]
@@ -953,12 +986,12 @@ def _apply_thresholds(
 def _model_fits(
     fits: FitResults[ModelPredictions], place: int, models: int, begin: int, end: int | None
 ) -> list[FitResult[ModelPredictions]]:
-    """The fits of one model, of a part of all."""
+    """Return the fits of one model in a range of all fits."""
     return [fit for fit in fits.all[begin:end][place::models] if fit is not None]
 
 
 def _concatenate_folds(name: str, fits: Sequence[FitResult[ModelPredictions]]) -> OutOfFoldModel:
-    """What was said of the parts of all fits, one after the other."""
+    """Concatenate the predictions for the parts of all fits."""
     said = [part for fit in fits for part in fit.said]
     ends = np.cumsum([0, *(len(part.labels) for part in said)])
     places = [np.arange(a, b) for a, b in pairwise(ends)]
@@ -966,6 +999,6 @@ def _concatenate_folds(name: str, fits: Sequence[FitResult[ModelPredictions]]) -
 
 
 def _unweighted_notes(models: Mapping[str, Any]) -> list[str]:
-    """Which models do not take weights."""
+    """Return a note that names the models that do not take weights."""
     names = [name for name, model in models.items() if weight_parameter(model) is None]
     return [f"Fitted without weights, which only measures take: {', '.join(names)}."] * bool(names)

@@ -1,4 +1,4 @@
-"""The features of a table, column by column: as numbers, and as values that are alike or not."""
+"""Columns of a feature table, as numbers and as codes of equal values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FEW = 20
 
 
 class ColumnShift(NamedTuple):
-    """How a column of one part compares with that of the other: the p-value, and what differs."""
+    """Comparison of a column between two parts: p-value and description of the difference."""
 
     p: float
     said: str
@@ -32,8 +32,11 @@ class ColumnShift(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FeatureColumns:
-    """Columns by name. ``numbers`` (rows, columns) are what they hold, NaN where it is missing, and
-    ``codes`` in the place of text; ``codes`` are equal where values are, missing ones too."""
+    """Columns of features by name.
+
+    ``numbers`` (rows, columns) are the values, NaN if missing, and for text the ``codes``.
+    ``codes`` are equal if values are equal; missing values are equal to each other.
+    """
 
     names: tuple[str, ...]
     numbers: FloatArray
@@ -42,12 +45,12 @@ class FeatureColumns:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.numbers)
 
     @classmethod
     def of(cls, features: Any) -> FeatureColumns:
-        """The columns of a table, or of an array of rows and columns."""
+        """Return the columns of a table, or of an array of rows and columns."""
         if is_frame(features):
             own = [(str(name), features[name]) for name in column_names(features)]
         else:
@@ -68,7 +71,7 @@ class FeatureColumns:
         return cls(names, np.column_stack(numbers), np.column_stack(codes), np.array(numeric))
 
     def same_rows(self, target: Any = None) -> Places:
-        """The same number for rows that are alike in every column, and in the target."""
+        """Return row codes, equal if rows are equal in all columns and in the target."""
         table = self.codes
         if target is not None:
             table = np.column_stack([table, np.unique(target, return_inverse=True)[1]])
@@ -77,7 +80,7 @@ class FeatureColumns:
         return np.unique(each, return_inverse=True)[1]
 
     def numberings(self) -> Iterator[int]:
-        """Columns of whole numbers that follow each other without a gap, each once."""
+        """Yield the columns whose values are consecutive integers, each of which occurs once."""
         if self.rows < _FEW:
             return
         for column in np.flatnonzero(self.numeric):
@@ -87,8 +90,11 @@ class FeatureColumns:
                 yield int(column)
 
     def compared(self, train: Places, test: Places) -> Iterator[ColumnShift]:
-        """Each column of one part with that of the other: many numbers by Kolmogorov and
-        Smirnov's test, others by Pearson's chi-square of their shares."""
+        """Compare each column between training and test rows.
+
+        Numbers with many distinct values are compared by the Kolmogorov-Smirnov test, other columns
+        by Pearson's chi-square test of their proportions.
+        """
         from scipy.stats import ks_2samp
 
         for column in range(len(self.names)):
@@ -109,7 +115,7 @@ class FeatureColumns:
 
 
 def time_ranks(time: Any) -> Places:
-    """The place of each row's time among all times, earliest first."""
+    """Return the rank of each row's time among all distinct times, the earliest first."""
     try:
         return np.unique(time, return_inverse=True)[1]
     except TypeError:
@@ -117,7 +123,7 @@ def time_ranks(time: Any) -> Places:
 
 
 def _column(name: str, values: Any) -> tuple[FloatArray, Places, bool]:
-    """A column's numbers, its codes, and whether it holds numbers."""
+    """Return a column's numbers, its codes, and whether it is numeric."""
     where = f"X, {name}"
     there = np.flatnonzero(~missing_mask(values, where))
     codes = np.full(len(values), -1, np.intp)
@@ -134,7 +140,7 @@ def _column(name: str, values: Any) -> tuple[FloatArray, Places, bool]:
 
 
 def _shares(first: Places, second: Places) -> ColumnShift:
-    """Whether the shares of values differ; rare ones stand together."""
+    """Test whether the proportions of values differ, with rare values pooled."""
     from scipy.stats import chi2_contingency
 
     values, codes = np.unique(np.concatenate([first, second]), return_inverse=True)

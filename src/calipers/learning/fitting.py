@@ -1,8 +1,7 @@
-"""The one place that fits models on parts of the data: clones of estimators, with random numbers
-of their own, over all processors, and told how far they are.
+"""Fitting of cloned estimators on subsets of the rows, in parallel, seeded and with progress.
 
-What comes out does not depend on how many work at a time: each fit has a seed that its job alone
-decides, and linear algebra runs in one thread, whose sums have one order.
+All models are fitted here. Results do not depend on the number of processes: the seed of each fit
+depends on its job alone, and linear algebra runs in one thread, so that sums have one order.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Places = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """The rows: features, target, and what each row weighs when a model is fitted."""
+    """Features, target, and weights of the rows that models are fitted with."""
 
     features: Any
     target: Any
@@ -37,10 +36,12 @@ class TrainingData:
 
 @dataclass(frozen=True, eq=False)
 class FitJob:
-    """One fit: of a clone of ``estimator`` with ``parameters``, on the rows ``train``; it is then
-    asked about each of the parts ``asked``. ``key`` are whole numbers that say which fit it is (its
-    repetition and fold, say): jobs of one key have the same random numbers. ``name`` is what
-    messages call it."""
+    """One fit: a clone of ``estimator`` with ``parameters``, fitted on the rows ``train``.
+
+    Predictions are then requested for each of the parts ``asked``. ``key`` are integers that
+    identify the fit (its repetition and fold, for example): jobs with the same key have the same
+    random numbers. ``name`` is the name of the job in messages.
+    """
 
     estimator: Any
     train: Places
@@ -52,8 +53,10 @@ class FitJob:
 
 @dataclass(frozen=True, eq=False)
 class FitResult(Generic[T]):
-    """What came of a job: what the model ``said`` of each part asked about, and how long fitting
-    and asking took. ``fitted`` is the model, where that was wanted."""
+    """Result of a job: predictions ``said`` of each part, and times of fitting and predicting.
+
+    ``fitted`` is the fitted model, if it was requested.
+    """
 
     said: tuple[T, ...]
     fit_seconds: float
@@ -63,20 +66,19 @@ class FitResult(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class FitResults(Generic[T]):
-    """The fits of jobs in their order; None from the first one on that an interruption left
-    undone."""
+    """Fits of the jobs in their order; None from the first one that an interruption left undone."""
 
     all: tuple[FitResult[T] | None, ...]
     interrupted: bool = False
 
     @property
     def done(self) -> int:
-        """How many there are."""
+        """Number of finished fits."""
         return sum(fit is not None for fit in self.all)
 
 
 def predictions(model: Any, features: Any) -> Any:
-    """What ``predict`` says, as an array: what most models are asked."""
+    """Return the predictions of ``predict`` as an array."""
     return np.asarray(model.predict(features))
 
 
@@ -90,35 +92,37 @@ def fit_all(
     what: str = "fitting",
     keep: bool = False,
 ) -> FitResults[T]:
-    """Fits all jobs, each of which is asked by ``ask(model, features)``.
+    """Fit all jobs, and call ``ask(model, features)`` for each of their parts.
 
     Parameters
     ----------
-    jobs, material
-        What to fit, and the rows.
-    ask
-        What to ask a fitted model of the features of a part.
-    seed
-        Decides every ``random_state`` that an estimator leaves open.
-    n_jobs
-        How many work at a time, as joblib counts: -1 for all processors. Processes, unless
-        ``joblib.parallel_config`` says otherwise. The numbers are the same for all.
-    what
-        What progress calls the work.
-    keep
-        Whether fits keep their models.
+    jobs : sequence of FitJob
+        Fits to make.
+    material : TrainingData
+        Features, target and weights of the rows.
+    ask : callable, default=predictions
+        Function that is called with a fitted model and the features of a part.
+    seed : int, default=0
+        Seed of every ``random_state`` that an estimator leaves open.
+    n_jobs : int, default=1
+        Number of parallel jobs as in joblib: -1 for all processors. They are processes, unless
+        ``joblib.parallel_config`` selects another backend. Results are the same for all values.
+    what : str, default="fitting"
+        Name of the work in progress messages.
+    keep : bool, default=False
+        Whether results include the fitted models.
 
     Returns
     -------
-    Fits
-        Of as many jobs as were finished where Ctrl-C interrupts them.
+    FitResults
+        One result for each job; if Ctrl-C interrupts, for the jobs that were finished.
 
     Raises
     ------
     InputError
-        Where an estimator cannot be fitted, saying which on which part.
+        If an estimator cannot be fitted; the message names it and the part.
     KeyboardInterrupt
-        Where Ctrl-C comes before the first is finished.
+        If Ctrl-C comes before the first fit is finished.
 
     Examples
     --------
@@ -151,7 +155,7 @@ def fit_all(
 
 
 def _iterate_results(calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> Iterable[Any]:
-    """What comes of the calls, in their order, as soon as it is known."""
+    """Yield the results of the calls in their order, as soon as they are available."""
     if n_jobs == 1:
         return (_fit(*call) for call in calls)
     from sklearn.utils.parallel import Parallel, delayed
@@ -170,7 +174,7 @@ def _fit(
     keep: bool,
     home: int,
 ) -> FitResult[T]:
-    """One job, in whatever process."""
+    """Run one job, in whatever process."""
     if os.getpid() == home:
         return _fit_here(model, job, material, ask, keep)
     with _one_thread():
@@ -205,7 +209,7 @@ def _fit_here(
 
 
 def fit_error_message(error: Exception) -> str:
-    """What an estimator complains of, in a line; other errors are for those who wrote it."""
+    """Return the message of an estimator's error in one line; name other errors by type."""
     text = str(error).strip().partition("\n")[0] if isinstance(error, ValueError) else ""
     if text.startswith("could not convert"):  # which NumPy says of it
         return "there is text where it takes numbers"
@@ -213,8 +217,7 @@ def fit_error_message(error: Exception) -> str:
 
 
 def _prepare_estimator(job: FitJob, seed: int) -> Any:
-    """An unfitted clone with the parameters of the job, and a seed for each random state that is
-    left open."""
+    """Return an unfitted clone with the job's parameters and seeds for open random states."""
     from sklearn.base import clone
 
     try:
@@ -237,8 +240,11 @@ def _prepare_estimator(job: FitJob, seed: int) -> Any:
 
 
 def weight_parameter(estimator: Any) -> str | None:
-    """What ``fit`` calls the weights of rows: of a pipeline those of its last step; None where a
-    model takes none."""
+    """Return the name of the weights in ``fit``; None if a model takes no weights.
+
+    For a pipeline these are the weights of its last step, for a search those of the estimator that
+    it searches over.
+    """
     from sklearn.utils.validation import has_fit_parameter
 
     steps = getattr(estimator, "steps", None)
@@ -255,7 +261,10 @@ def weight_parameter(estimator: Any) -> str | None:
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """Linear algebra in one thread: sums of several have another order, and other last digits."""
+    """Limit linear algebra to one thread.
+
+    Sums over several threads have another order, and differ in the last digits.
+    """
     from threadpoolctl import threadpool_limits
 
     made: AbstractContextManager[Any] = threadpool_limits(1)
@@ -263,7 +272,7 @@ def _one_thread() -> AbstractContextManager[Any]:
 
 
 def require_sklearn(what: str = "fitting models") -> None:
-    """That scikit-learn can be imported, which ``what`` takes."""
+    """Raise InputError if scikit-learn, which ``what`` requires, cannot be imported."""
     try:
         import sklearn  # noqa: F401
     except ImportError:

@@ -1,4 +1,4 @@
-"""Curves of learning over the size of the training set and over capacity."""
+"""Learning curves over the number of training rows, and validation curves over a parameter."""
 
 from __future__ import annotations
 
@@ -29,11 +29,17 @@ from calipers.statistics import FloatArray
 
 
 def one_standard_error(errors: FloatArray, standard_errors: FloatArray) -> int:
-    """The place of the first, which is the simplest, whose mean error is no more than a standard
-    error above the lowest one: the standard error of the lowest, 0 where that is NaN.
+    """Return the index of the simplest model by the one-standard-error rule.
 
-    Source: Breiman, Friedman, Olshen and Stone 1984.
+    It is the first, that is the simplest, whose mean error is at most the lowest error plus the
+    standard error of that (0 if it is NaN).
 
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen, C. Stone (1984). Classification and regression trees.
+
+    Examples
+    --------
     >>> one_standard_error(np.array([5.0, 2.2, 2.0, 2.1]), np.array([1.0, 0.2, 0.3, 0.3]))
     1
     """
@@ -65,7 +71,7 @@ FORMS: Mapping[str, tuple[str, bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class FittedCurves:
-    """Curves a + b·decay(size, rate), one an entry; sizes are in units of ``unit``."""
+    """Fitted curves a + b·decay(size, rate), an entry each; sizes are in units of ``unit``."""
 
     form: str
     unit: float
@@ -74,16 +80,19 @@ class FittedCurves:
     rate: FloatArray
 
     def at(self, size: float) -> FloatArray:
-        """The error at a size."""
+        """Return the error at a size."""
         decay = _DECAYS[FORMS[self.form][0]]
         return np.asarray(self.a + self.b * decay(np.array(size / self.unit), self.rate))
 
 
 def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -> FittedCurves:
-    """Weighted least squares of one form, a and b ≥ 0, to curves of shape (curves, sizes).
+    """Fit curves of one form to errors by weighted least squares with a, b ≥ 0.
 
-    ``"power"``: a + b·n^−c; ``"exponential"``: a + b·e^−cn; ``"power to 0"``: b·n^−c.
+    Errors have shape (curves, sizes). The forms are ``"power"``: a + b·n^−c; ``"exponential"``: a +
+    b·e^−cn; ``"power to 0"``: b·n^−c.
 
+    Examples
+    --------
     >>> n = np.array([20.0, 30.0, 45.0, 68.0, 100.0])
     >>> made = fit(n, (1 + 10 / (n - 11))[None], np.ones(5), "power")
     >>> round(float(made.at(200)[0]), 6), round(1 + 10 / 189, 6)  # exact points, and what is true
@@ -117,7 +126,10 @@ def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -
 def _line(
     x: FloatArray, y: FloatArray, weights: FloatArray, *, offset: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """A and b ≥ 0 of least squares of y on a + b·x, row by row, and the sum of squares."""
+    """Fit y = a + b·x with a, b ≥ 0 by weighted least squares, row by row.
+
+    Returns a, b and the sum of squares.
+    """
 
     def loss(a: FloatArray, b: FloatArray) -> FloatArray:
         return np.asarray((weights * np.square(y - a[:, None] - b[:, None] * x)).sum(axis=1))
@@ -144,10 +156,14 @@ def _line(
 
 @dataclass(frozen=True, slots=True)
 class Extrapolation:
-    """The error at ``size`` rows: ``value`` by the form that fits best, the band of all forms from
-    ``low`` to ``high``; and by how much it is below that of the largest size, ``saved``, likewise.
-    ``forms`` have foretold the largest size. Where nothing can be told all are NaN and ``reason``
-    says why."""
+    """Extrapolated error at ``size`` training rows, with its band.
+
+    ``value`` is that of the best-fitting form, ``low`` and ``high`` are limits of the band of all
+    forms that are used. ``saved``, ``saved_low`` and ``saved_high`` are the reduction of the error
+    from that of the largest size, and its band. ``forms`` are the forms that predicted the largest
+    size from the smaller ones. If extrapolation is impossible all values are NaN, and ``reason``
+    says why.
+    """
 
     size: float
     value: float = math.nan
@@ -170,25 +186,37 @@ def extrapolate(
     n_resamples: int = 300,
     seed: int = 0,
 ) -> Extrapolation:
-    """What the mean error would be of models trained on ``size`` rows.
+    """Extrapolate the mean error to models trained on ``size`` rows.
 
     Parameters
     ----------
-    sizes, errors
-        Sizes of training sets, ascending, and errors, shape (splits, sizes).
-    size
-        At most twice the largest size.
-    overlap
-        n_test/n_train of the splits of one data set: draws then vary √(1 + splits · overlap) times
-        as much as those of independent splits, as in the corrected resampled t.
-    level, n_resamples, seed
-        Of the band: from the lowest to the highest limit of percentile intervals over draws of
-        splits, of each form fitted to all sizes and to all but the smallest.
+    sizes : array of shape (n_sizes,)
+        Sizes of training sets, ascending.
+    errors : array of shape (n_splits, n_sizes)
+        Errors.
+    size : float
+        Size to extrapolate to, at most twice the largest size.
+    overlap : float, default=0.0
+        n_test/n_train of the splits of one data set. The standard deviation of replicates is
+        multiplied by √(1 + splits · overlap) relative to independent splits, as in the corrected
+        resampled t.
+    level : float, default=0.95
+        Level of the band: from the lowest to the highest limit of percentile intervals over
+        replicates of the splits, for each form fitted to all sizes and to all but the smallest.
+    n_resamples : int, default=300
+        Number of bootstrap replicates.
+    seed : int, default=0
+        Seed of the random number generator.
+
+    Returns
+    -------
+    Extrapolation
+        Error at ``size`` with its band, or the reason why it is undefined.
 
     Raises
     ------
     ValueError
-        For a size beyond twice the largest.
+        If the size is more than twice the largest.
     """
     if size > FARTHEST * float(sizes.max()) * (1 + 1e-12):
         raise ValueError(f"size is {size:g}, expected {FARTHEST * float(sizes.max()):g} or less")
@@ -229,7 +257,7 @@ def extrapolate(
 def _fits(
     sizes: FloatArray, draws: FloatArray, weights: FloatArray, form: str
 ) -> Iterator[FittedCurves]:
-    """Of all sizes, and of all but the smallest."""
+    """Yield the fits to all sizes, and to all but the smallest."""
     for first in (0, 1):
         yield fit(sizes[first:], draws[:, first:], weights[first:], form)
 
@@ -237,7 +265,7 @@ def _fits(
 def _is_extrapolable(
     sizes: FloatArray, draws: FloatArray, weights: FloatArray, form: str, level: float
 ) -> bool:
-    """Whether the error at the largest size lies within what the form makes of the others."""
+    """Return whether a form predicts the error at the largest size from the smaller sizes."""
     hidden, at = draws[:, -1], float(sizes[-1])
     made = _fits(sizes[:-1], draws[:, :-1], weights[:-1], form)
     low, high = _widest([_limits((of.at(at) - hidden)[1:], level) for of in made])
@@ -245,7 +273,7 @@ def _is_extrapolable(
 
 
 def _misfit(made: FittedCurves, sizes: FloatArray, draws: FloatArray, weights: FloatArray) -> float:
-    """How far the curve of the means is off, over all sizes."""
+    """Return the weighted sum of squared residuals of the curve of the means."""
     told = np.array([float(made.at(float(size))[0]) for size in sizes])
     return float((weights * np.square(told - draws[0])).sum())
 
@@ -287,23 +315,25 @@ def validation_curve(
     n_jobs: int | None = 1,
     inputs: Sequence[Any] = (),
 ) -> ValidationCurve:
-    """Training and validation errors over a parameter that sets the capacity of a model: where it
-    underfits, where it overfits, and the simplest value that is good enough.
+    """Compute a validation curve: training and validation error over a hyperparameter.
 
-    All values are measured on the same splits. The interval of an error in validation is the
-    corrected resampled t over splits (see :func:`calipers.cross_validate`); of an error in training
-    the same with the sizes in each other's place, ē ± t·s·√(1/J + n_train/n_test), since training
-    sets share nearly all of the rows that they are measured on. A value is marked only where the
-    interval of its paired difference from the best value excludes 0; these intervals hold for all
-    values at once (Bonferroni). ``chosen`` is Breiman's choice: the simplest value whose error is
-    within one (corrected) standard error of the lowest.
+    The parameter sets the capacity of a model. The curve shows where it underfits, where it
+    overfits, and the simplest value that is good enough.
 
-    Where rows are divided once, into training, validation and (perhaps) test rows, each value is
-    fitted once and has the interval that any evaluation of these rows has; differences are of the
-    same rows. What is ``chosen`` is then also measured on the test rows, as ``test``. How much
-    models of other training rows would differ one division cannot tell: intervals and marks are of
-    the models as they were fitted. Of training errors intervals are too short where a model follows
-    its rows closely.
+    All values are measured on the same splits. The interval of a validation error is the corrected
+    resampled t over splits (see :func:`calipers.cross_validate`). That of a training error is the
+    same with the two sizes exchanged, ē ± t·s·√(1/J + n_train/n_test), since training sets share
+    nearly all of the rows that they are measured on. A value is marked only if the interval of its
+    paired difference from the best value excludes 0; these intervals are simultaneous over all
+    values (Bonferroni). ``chosen`` is the value by Breiman's one-standard-error rule: the simplest
+    value whose error is within one (corrected) standard error of the lowest.
+
+    If rows are divided once, into training, validation and possibly test rows, each value is fitted
+    once and has the interval of an evaluation of these rows; differences are paired by row. The
+    model at the ``chosen`` value is then also measured on the test rows, as ``test``. A single
+    division does not show the variation over training sets: intervals and marks are those of the
+    models as they were fitted. Intervals of training errors are too short if a model follows its
+    rows closely.
 
     Parameters
     ----------
@@ -369,20 +399,30 @@ def validation_curve(
     Returns
     -------
     ValidationCurve
-        A row a value; ``curve["4"]`` is that of the value 4. ``print`` shows it, and so does a
-        notebook; ``chart()`` draws it, ``to_html()`` makes a page. Where Ctrl-C interrupts the
-        fits, of the splits that were finished.
+        A row for each value; ``curve["4"]`` is that of the value 4. ``print`` and notebooks display
+        it; ``chart()`` draws it, ``to_html()`` makes a page. If Ctrl-C interrupts the fits, the
+        result is that of the splits that were finished.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, and for fits that fail.
+        If an argument is invalid, or a fit fails.
+
+    See Also
+    --------
+    calipers.learning_curve : Training and validation errors over the number of training rows.
+    calipers.bias_variance : Decompose the expected error of a model into bias, variance and noise.
 
     Notes
     -----
-    Coverage of the intervals, and how often a value is marked that is as good as the best:
-    ``docs/coverage.md``. Sources: Nadeau and Bengio 2003, Machine Learning 52; Breiman, Friedman,
-    Olshen and Stone 1984.
+    Coverage of the intervals, and the proportion of values that are marked although they are as
+    good as the best: ``docs/coverage.md``.
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio (2003). Inference for the generalization error. Machine Learning 52.
+
+    L. Breiman, J. Friedman, R. Olshen, C. Stone (1984). Classification and regression trees.
 
     Examples
     --------
@@ -451,7 +491,10 @@ def validation_curve(
 
 
 def _region(difference: Difference | None, simpler: bool, less_fitted: bool) -> str:
-    """What is said of a value, by its difference from the best."""
+    """Return the label of a value by its difference from the best: underfits, overfits, worse.
+
+    The label is empty if the interval of the difference contains 0.
+    """
     if difference is None or math.isnan(difference.low):
         return ""
     if difference.low <= 0 <= difference.high:
@@ -486,19 +529,11 @@ def learning_curve(
     n_jobs: int | None = 1,
     inputs: Sequence[Any] = (),
 ) -> LearningCurve:
-    """Training and validation errors over the number of rows to train on, and what more rows would
-    bring.
+    """Compute a learning curve, and extrapolate it to larger training sets.
 
     In each split models are trained on the first n rows of its training part, in an order drawn
-    once: the sets are nested, and all are tested on the same rows. Intervals are corrected
+    once: the sets are nested, and all models are tested on the same rows. Intervals are corrected
     resampled t over splits, as in :func:`calipers.validation_curve`.
-
-    What more rows would bring is told up to twice as many as there are. The forms a + b·n^−c,
-    a + b·e^−cn and b·n^−c, a and b ≥ 0, are fitted to draws of the splits, to all sizes and to all
-    but the smallest. Those count that foretell the largest size from the smaller ones; the band is
-    wide enough for all of them. Where none does, where there are fewer than 5 sizes or 5 splits, or
-    where nothing says what the best possible value is, it cannot be told. A curve that does
-    something new beyond its end no band can foresee.
 
     Parameters
     ----------
@@ -569,16 +604,28 @@ def learning_curve(
     Returns
     -------
     LearningCurve
-        A row a size, and ``more``.
+        A row for each size, and the extrapolation ``more``.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, and for fits that fail.
+        If an argument is invalid, or a fit fails.
+
+    See Also
+    --------
+    calipers.validation_curve : Training and validation errors over a hyperparameter.
+    calipers.plan : Compute the required sample size, or the power of an existing sample.
 
     Notes
     -----
-    Coverage: ``docs/coverage.md``.
+    Errors are extrapolated to at most twice the number of rows. The forms a + b·n^−c, a + b·e^−cn
+    and b·n^−c, with a and b ≥ 0, are fitted to bootstrap replicates of the splits, to all sizes and
+    to all but the smallest. Only forms that predict the largest size from the smaller ones are
+    used; the band covers all of these. The extrapolation is undefined if no form does so, if there
+    are fewer than 5 sizes or 5 splits, or if the best possible value of the measure is unknown. The
+    band does not cover a curve that changes its form beyond the largest size.
+
+    Coverage of the band: ``docs/coverage.md``.
 
     Examples
     --------
@@ -639,7 +686,7 @@ def learning_curve(
 
 
 def _parse_sizes(sizes: Sequence[Any] | None, most: int) -> list[int]:
-    """The sizes as numbers of rows."""
+    """Return the sizes as numbers of rows."""
     if sizes is None:
         found = np.geomspace(max(SMALLEST * most, 2), most, SIZES).round().astype(int).tolist()
         return sorted(set(found))
@@ -659,7 +706,7 @@ def _parse_sizes(sizes: Sequence[Any] | None, most: int) -> list[int]:
 
 
 def _order_rows(task: ScoringTask, train: Places, random: np.random.Generator) -> Places:
-    """The rows of a training part in the order in which they are taken."""
+    """Return the rows of a training part in the order in which they are added."""
     if task.known.time is not None:
         return train[::-1]
     order = random.permutation(train)
@@ -680,7 +727,10 @@ def _order_rows(task: ScoringTask, train: Places, random: np.random.Generator) -
 def _extrapolate_size(
     task: ScoringTask, number: Sequence[int], validation: FloatArray, asked: int, n_resamples: int
 ) -> LearningCurveExtrapolation:
-    """What so many rows would bring; errors are taken from the best value that there is."""
+    """Extrapolate the measure to ``asked`` rows.
+
+    Errors are deviations from the best possible value of the measure.
+    """
     perfect = task.scorer.measure.definition.perfect
     if perfect is None:
         return LearningCurveExtrapolation(

@@ -23,8 +23,11 @@ NAME = "nested cross-validation"
 
 @dataclass(frozen=True, slots=True)
 class OuterFold:
-    """One fold of the outer loop: ``out`` are the losses on it of the model trained on all other
-    folds, ``within`` those of the cross-validation of these others among themselves."""
+    """Losses of one fold of the outer loop.
+
+    ``out`` are the losses on the fold of the model trained on all other folds, ``within`` those of
+    the cross-validation of these other folds among themselves.
+    """
 
     out: FloatArray
     within: FloatArray
@@ -32,12 +35,13 @@ class OuterFold:
 
 @dataclass(frozen=True, slots=True)
 class NestedCvInterval:
-    """What nested cross-validation says of the mean loss.
+    """Estimate of the mean loss by nested cross-validation.
 
-    ``within`` is the mean loss within the outer folds, ``plain`` that of ordinary cross-validation,
-    ``bias`` by how much ``within`` is too large, as models there are trained on fewer rows.
-    ``inflation`` is how much longer the interval is than one of independent rows, ``mse`` the mean
-    squared error that it is from; below 0 it says nothing, and repetitions are too few.
+    ``within`` is the mean loss within the outer folds, ``plain`` that of ordinary cross-validation.
+    ``bias`` is by how much ``within`` is too large, as its models are trained on fewer rows.
+    ``inflation`` is the ratio of the interval's length to that of an interval of independent rows,
+    and ``mse`` the mean squared error that it is computed from. If ``mse`` is below 0 there are too
+    few repetitions to estimate it.
     """
 
     interval: Interval
@@ -51,20 +55,28 @@ class NestedCvInterval:
 def nested_interval(
     outer: Sequence[OuterFold], rows: int, folds: int, level: float = 0.95
 ) -> NestedCvInterval:
-    """The interval of Bates, Hastie and Tibshirani for the error of a model trained on all
-    ``rows``, from the outer folds of one repetition of ``folds``-fold cross-validation or several.
+    """Compute the nested cross-validation interval of Bates, Hastie and Tibshirani.
 
+    It is the interval of the mean loss of a model trained on all ``rows``, computed from the outer
+    folds of one or more repetitions of ``folds``-fold cross-validation. It is undefined if all
+    losses are equal.
+
+    Notes
+    -----
     With ē_in and ē_out the mean losses of an outer fold, MSE is the mean over folds of
-    (ē_in − ē_out)² less the mean of var(e_out)/n_k; SE = inflation · sd(e_in)/√n, where inflation
-    is √MSE over sd(e_in)/√(n(K − 1)/K), between 1 and √K. The interval is
-    err_NCV − bias ± z·SE with err_NCV the mean of all e_in and
-    bias = (1 + (K − 2)/K)(err_NCV − err_CV): models within are trained on the share (K − 2)/K of
-    the rows, and where the error falls as 1/n that is what it costs.
+    (ē_in − ē_out)² minus the mean of var(e_out)/n_k; SE = inflation · sd(e_in)/√n, where inflation
+    is √MSE over sd(e_in)/√(n(K − 1)/K), limited to between 1 and √K. The interval is err_NCV − bias
+    ± z·SE with err_NCV the mean of all e_in and bias = (1 + (K − 2)/K)(err_NCV − err_CV). Inner
+    models are trained on the proportion (K − 2)/K of the rows; bias is the resulting increase of an
+    error that falls as 1/n.
 
-    Undefined where all losses are equal.
+    References
+    ----------
+    S. Bates, T. Hastie, R. Tibshirani (2024). Cross-validation: what does it estimate and how well
+    does it do it? Journal of the American Statistical Association 119.
 
-    Source: Bates, Hastie and Tibshirani 2024, Journal of the American Statistical Association 119.
-
+    Examples
+    --------
     >>> folds = [OuterFold(np.array([1.0, 3.0]), np.array([2.0, 4.0, 1.0, 2.0])) for _ in range(3)]
     >>> found = nested_interval(folds, rows=6, folds=3)
     >>> found.within, found.plain, round(found.bias, 4), found.inflation
@@ -89,12 +101,12 @@ def nested_interval(
 
 
 def _variance(losses: FloatArray) -> float:
-    """Of a single row there is none to take off."""
+    """Return the sample variance, or 0 for a single row."""
     return float(losses.var(ddof=1)) if len(losses) > 1 else 0.0
 
 
 class FoldPair(NamedTuple):
-    """Two folds of a repetition that a model is asked about; it is trained on all others."""
+    """Two folds of a repetition that are predicted by a model trained on all other folds."""
 
     repetition: int
     first: int
@@ -106,12 +118,12 @@ class FoldPair(NamedTuple):
 def make_fold_pairs(
     design: SplitDesign, known: RowConstraints, weight: Any
 ) -> tuple[FoldPair, ...]:
-    """The pairs of folds of each repetition.
+    """Return the pairs of folds of each repetition.
 
     Raises
     ------
     InputError
-        Where rows are not tested once a repetition, are weighted, or come in groups or in time: the
+        If rows are not tested once a repetition, are weighted, or have groups or times: the
         interval is that of independent rows.
     """
     for name, given in (("group", known.group), ("time", known.time), ("weight", weight)):
@@ -134,7 +146,7 @@ def make_fold_pairs(
 
 
 def make_jobs(pairs: Sequence[FoldPair], models: Mapping[str, Any]) -> list[FitJob]:
-    """The fits of all models without each pair of folds."""
+    """Return the fits of all models without each pair of folds."""
     return [
         FitJob(
             model, pair.train, pair.asked, (pair.repetition, pair.first, pair.second),
@@ -146,8 +158,11 @@ def make_jobs(pairs: Sequence[FoldPair], models: Mapping[str, Any]) -> list[FitJ
 
 
 class NestedIntervals:
-    """The interval of each measure that is a mean of losses per row: from the evaluation of all
-    rows, and that of the rows of all ``pairs``, both folds of one after the other."""
+    """Nested cross-validation intervals of the measures that are means of losses per row.
+
+    They are computed from the evaluation of all rows, and from that of the rows of all ``pairs``,
+    both folds of one after the other.
+    """
 
     def __init__(
         self, pooled: Evaluation, within: Evaluation, design: SplitDesign, where: Sequence[Places],
@@ -172,13 +187,13 @@ class NestedIntervals:
             )
 
     def __call__(self, system: str, measure: str) -> Interval:
-        """The interval, or that there is none."""
+        """Return the interval of a measure, undefined if the measure is not a mean loss."""
         made = self.found.get((system, measure))
         return intervals.no_interval(NAME, "no_mean_of_losses") if made is None else made.interval
 
     @property
     def notes(self) -> list[str]:
-        """What each interval rests on."""
+        """Notes on the values that each interval is based on."""
         return [
             f"{measure} of {system}: {made.within:.6g} within folds, {made.plain:.6g} by ordinary "
             f"cross-validation, bias {made.bias:.3g}; the interval is {made.inflation:.3g} times "
@@ -209,7 +224,7 @@ class NestedIntervals:
 
 
 def _losses(system: Any, measure: Any, value: float) -> FloatArray | None:
-    """The loss of each row, where the measure is their mean."""
+    """Return the loss of each row if the measure is their mean, otherwise None."""
     losses: FloatArray | None = system.row_values(measure)
     if losses is None or not np.isfinite(losses).all():
         return None

@@ -1,7 +1,7 @@
-"""The parameters of the functions that fit models, as they are declared.
+"""Parameters of the functions that fit models, with their descriptions.
 
-Each text stands here once, and ``tools/signatures.py`` writes signatures and docstrings of it.
-Options that tasks have too are those of ``evaluation/tasks.py``.
+Each description is written once, here; ``tools/signatures.py`` generates signatures and docstrings
+from it. Options that are shared with the tasks are those of ``evaluation/tasks.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What models say of rows that they were not trained on, put together into one that says it all."""
+"""Predictions of fitted models, and their combination into out-of-fold predictions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calipers.learning.fitting import Places
 
 
 class ModelPredictions(NamedTuple):
-    """What a model says of rows: labels or numbers; of classes also what each row has of them."""
+    """Predictions of a model: labels or numbers, and for classes their probabilities or scores."""
 
     labels: Any
     probability: Any = None
@@ -23,7 +23,7 @@ class ModelPredictions(NamedTuple):
 
 
 def predict_classifier(model: Any, features: Any) -> ModelPredictions:
-    """All that a classifier says."""
+    """Return labels, probabilities or decision scores, and the classes of a classifier."""
 
     def table(method: str) -> Any:
         ask = getattr(model, method, None)
@@ -36,14 +36,15 @@ def predict_classifier(model: Any, features: Any) -> ModelPredictions:
 
 
 def predict_regressor(model: Any, features: Any) -> ModelPredictions:
-    """The numbers that a regressor predicts."""
+    """Return the numbers that a regressor predicts."""
     return ModelPredictions(np.asarray(model.predict(features)))
 
 
 class OutOfFoldModel:
-    """In the place of a fitted model: says of each row what the models say that did not see it.
+    """Out-of-fold predictions of several models, with the interface of one fitted model.
 
-    ``lacking`` counts models that were trained on rows of fewer classes than there are.
+    Each row has the prediction of a model that was not trained on it. ``lacking`` counts the models
+    that were trained on rows of fewer classes than all models together.
     """
 
     def __init__(self, said: ModelPredictions, lacking: int = 0) -> None:
@@ -59,7 +60,7 @@ class OutOfFoldModel:
     def of(
         cls, name: str, parts: Sequence[ModelPredictions], where: Sequence[Places]
     ) -> OutOfFoldModel:
-        """From what was said of each part, whose rows stand at these places."""
+        """Combine the predictions of each part, whose rows have the indices ``where``."""
         order = np.argsort(np.concatenate(where), kind="stable")
         known = [part.classes for part in parts if part.classes is not None]
         classes = np.unique(np.concatenate(known)) if known else None
@@ -77,18 +78,18 @@ class OutOfFoldModel:
         )
 
     def taken(self, rows: Places) -> OutOfFoldModel:
-        """Of some rows alone."""
+        """Return the predictions of some rows."""
         labels, probability, scores, classes = self.said
         first, second = (None if t is None else t[rows] for t in (probability, scores))
         return OutOfFoldModel(ModelPredictions(labels[rows], first, second, classes))
 
     def predict(self, features: Any) -> Any:
-        """The labels, or the numbers."""
+        """Return the predicted labels or numbers."""
         return self.said.labels
 
 
 def _expand_columns(name: str, classes: Any, own: Any, table: Any) -> Any:
-    """With a column for each class, also for those that a model never saw."""
+    """Expand a table to a column for each class, also for those absent from the training rows."""
     if own is None or len(own) == len(classes):
         return table
     if table.ndim != 2 or len(own) != table.shape[1] or not np.allclose(table.sum(axis=1), 1):
@@ -103,7 +104,7 @@ def _expand_columns(name: str, classes: Any, own: Any, table: Any) -> Any:
 
 
 def check_named_estimators(estimator: Any) -> dict[str, Any]:
-    """Estimators by name, none of which is fitted yet."""
+    """Return unfitted estimators by name; raise InputError if one is not an estimator."""
     given = estimator if isinstance(estimator, Mapping) else {"": estimator}
     if not given:
         raise InputError("estimator: an empty dict, expected at least one estimator")
@@ -122,7 +123,7 @@ def check_named_estimators(estimator: Any) -> dict[str, Any]:
 
 
 def are_classifiers(estimators: Mapping[str, Any]) -> bool:
-    """Whether estimators tell classes apart, or all predict numbers."""
+    """Return whether all estimators are classifiers; raise InputError if kinds are mixed."""
     from sklearn.base import is_classifier, is_regressor
 
     kinds = {}
@@ -142,9 +143,11 @@ def are_classifiers(estimators: Mapping[str, Any]) -> bool:
 
 
 def tested_rows(parts: Sequence[tuple[int, Places]]) -> tuple[Places, list[Places]]:
-    """The rows tested, repetition by repetition and in their order within it, as places of the
-    data; and where in them those of each part stand. ``parts`` are repetitions with the rows
-    tested."""
+    """Return the indices of the tested rows, and the positions of each part among them.
+
+    Rows are ordered repetition by repetition, and by index within each. ``parts`` are pairs of a
+    repetition and the rows tested in it.
+    """
     rows: list[Places] = []
     where: list[Places] = []
     begun = 0

@@ -1,5 +1,4 @@
-"""Selection that is paid for: what the best of several models is worth on rows that had no part in
-choosing it."""
+"""Model selection by nested cross-validation: the bias-corrected value of the best model."""
 
 from __future__ import annotations
 
@@ -47,19 +46,20 @@ def select_model(
     n_jobs: int | None = 1,
     inputs: Sequence[Any] = (),
 ) -> Selection:
-    """Choose among models by cross-validation, and say what the chosen one is worth.
+    """Choose among models by nested cross-validation, and estimate the value of the chosen one.
 
-    The best of m cross-validated values flatters: chance chose it as well. *Nested*
-    cross-validation pays for the choice. In each of the ``folds`` outer splits, the candidates are
-    compared by ``inner`` folds of the rows trained on alone; the best is fitted on all of them and
-    measured on the rows held out, which had no part in choosing it. The mean of these values,
-    ``honest``, is that of the whole procedure, choice included. ``optimism`` is how much better the
-    candidate looks that is best on the rows held out: the paired difference on the same splits.
-    (What :func:`calipers.cross_validate` calls nested, for intervals, is another thing.)
+    The best of m cross-validated values is optimistic, because the same rows chose it. *Nested*
+    cross-validation corrects this. In each of the ``folds`` outer splits, the candidates are
+    compared by ``inner`` folds within the training rows alone; the best is fitted on all training
+    rows and measured on the held-out rows, which had no part in the choice. The mean of these
+    values, ``honest``, is the performance of the whole procedure, including the choice.
+    ``optimism`` is by how much the candidate that is best on the held-out rows exceeds it: the
+    paired difference on the same splits. (What :func:`calipers.cross_validate` calls nested, for
+    intervals, is another method.)
 
-    Where rows are divided once, the candidates are fitted on the training rows and compared on the
+    If rows are divided once, the candidates are fitted on the training rows and compared on the
     validation rows; the best, as it was fitted, is measured on the test rows. ``honest`` is its
-    value there, ``optimism`` how much better its value looks where it was chosen. Without
+    value there, and ``optimism`` by how much its value on the validation rows exceeds it. Without
     validation rows the candidates are compared by ``inner`` folds within the training rows.
 
     Parameters
@@ -122,18 +122,27 @@ def select_model(
     Returns
     -------
     Selection
-        ``best``, ``honest``, ``optimism``, and the candidates with the share of outer splits in
-        which each was chosen. Intervals are corrected resampled t over the outer splits; of one
-        division those of its rows, and of ``inner`` folds the corrected resampled t over these.
+        ``best``, ``honest``, ``optimism``, and the candidates with the proportion of outer splits
+        in which each was chosen. Intervals are corrected resampled t over the outer splits. With a
+        single division they are those of its rows, and for ``inner`` folds corrected resampled t
+        over these.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, and for fits that fail.
+        If an argument is invalid, or a fit fails.
 
-    Notes
-    -----
-    Sources: Varma and Simon 2006; Cawley and Talbot 2010.
+    See Also
+    --------
+    calipers.cross_validate : Cross-validate estimators or given out-of-fold predictions.
+
+    References
+    ----------
+    S. Varma, R. Simon (2006). Bias in error estimation when using cross-validation for model
+    selection. BMC Bioinformatics 7.
+
+    G. Cawley, N. Talbot (2010). On over-fitting in model selection and subsequent selection bias in
+    performance evaluation. Journal of Machine Learning Research 11.
 
     Examples
     --------
@@ -192,7 +201,7 @@ def select_model(
 
 
 class _SelectionResult(NamedTuple):
-    """What is the best, what it is worth, and by how much it flatters."""
+    """Candidates, the best of them, its bias-corrected value and its optimism."""
 
     candidates: tuple[Candidate, ...]
     best: str
@@ -202,7 +211,7 @@ class _SelectionResult(NamedTuple):
 
 
 def _nested_selection(made: ScoreArray, names: list[str]) -> _SelectionResult:
-    """Over several outer splits: the choice of each, measured on its own rows."""
+    """Compute the selection over outer splits: each choice is measured on held-out rows."""
     task, m = made.task, len(names)
     splits = made.values.shape[1]
     table = made.values[1].reshape(splits, m, -1)
@@ -223,7 +232,7 @@ def _nested_selection(made: ScoreArray, names: list[str]) -> _SelectionResult:
 
 
 def _single_selection(made: ScoreArray, names: list[str]) -> _SelectionResult:
-    """Of one division: what is best on the rows of the choice, measured on those of the test."""
+    """Compute the selection with a single division, measured on its test rows."""
     task, m = made.task, len(names)
     split = task.design.split
     every = made.each // m
@@ -248,7 +257,7 @@ def _single_selection(made: ScoreArray, names: list[str]) -> _SelectionResult:
 
 
 def _inner_estimate(made: ScoreArray, first: int, every: int, name: str) -> Estimate:
-    """The mean over the folds within the rows trained on of the only split."""
+    """Return the mean over the folds within the training rows of the only split."""
     inner = made.jobs[first + 1 : first + every]
     sizes = sum(len(job.train) for job in inner), sum(len(job.asked[1]) for job in inner)
     values = made.values[1][0, first + 1 : first + every]
@@ -256,7 +265,7 @@ def _inner_estimate(made: ScoreArray, first: int, every: int, name: str) -> Esti
 
 
 def _unpaired_optimism(task: ScoringTask, shown: Estimate, honest: Estimate) -> Estimate:
-    """How much better a value is than one on other rows: independent, so by both intervals."""
+    """Estimate the optimism from two values of independent rows, by their intervals."""
     sign = task.scorer.sign
     pair = [
         Interval(one.low, one.high, one.method, one.interval_reason, one.standard_error)
@@ -276,8 +285,11 @@ def _make_jobs(
     task: ScoringTask, number: int, part: TrainTestIndices, models: Mapping[str, Any], inner: int,
     stratify: bool | None, validation: tuple[Any, ...],
 ) -> list[FitJob]:  # fmt: skip
-    """Of one outer split: each candidate on the rows trained on, and, where there are no validation
-    rows, on their inner folds."""
+    """Return the fits of one outer split.
+
+    Each candidate is fitted on the training rows and, if there are no validation rows, on their
+    inner folds.
+    """
     rows = part.train
     folds: Sequence[TrainTestIndices] = ()
     if not validation:
@@ -297,7 +309,7 @@ def _make_jobs(
 
 
 def _paired_optimism(task: ScoringTask, differences: FloatArray) -> Estimate:
-    """How much better the best looks, over the outer splits."""
+    """Estimate the optimism as the mean paired difference over the outer splits."""
     found = corrected_t(differences, *task.sizes, level=task.level)
     made = found.interval
     return Estimate(

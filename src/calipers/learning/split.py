@@ -1,4 +1,4 @@
-"""Rows divided once: to train on, to choose on (validation) and to test on."""
+"""Train/validation/test split of rows: a single division, at random, by group or by time."""
 
 from __future__ import annotations
 
@@ -25,8 +25,19 @@ _CLASSES = 20
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Places of the rows trained on, of those on which something is chosen (``validation``, perhaps
-    none) and of those tested on; and how they were ``made``."""
+    """Indices of the training rows, the validation rows (possibly none) and the test rows.
+
+    Attributes
+    ----------
+    train : array of int
+        Indices of the training rows.
+    validation : array of int
+        Indices of the validation rows, on which models and thresholds are chosen; may be empty.
+    test : array of int
+        Indices of the test rows.
+    made : str
+        Description of how the rows were divided.
+    """
 
     train: Places
     validation: Places
@@ -34,14 +45,24 @@ class Split:
     made: str
 
     def of(self, values: Any) -> tuple[Any, ...]:
-        """A column or a table, as its rows trained on, validated on (where there are any) and
-        tested on."""
+        """Divide a column or a table into its training, validation and test rows.
+
+        Parameters
+        ----------
+        values : array-like or data frame
+            Column or table with as many rows as were divided.
+
+        Returns
+        -------
+        tuple
+            Training, validation and test rows; without validation rows there are two.
+        """
         parts = (self.train, self.validation, self.test)
         return tuple(take_rows(values, rows) for rows in parts if len(rows) or rows is not parts[1])
 
     @property
     def parts(self) -> Mapping[str, Places]:
-        """The parts that have rows, by name."""
+        """Parts that have rows, by name."""
         named = {"train": self.train, "validation": self.validation, "test": self.test}
         return {name: rows for name, rows in named.items() if len(rows)}
 
@@ -66,11 +87,11 @@ def split(
     time: Any = None,
     seed: int = 0,
 ) -> Split:
-    """Divide rows into those to train on, to choose on and to test on.
+    """Divide rows into training, validation and test rows.
 
-    Rows are drawn at random, unless their time is given. The test rows are for one look at the
-    end; whatever is chosen (a model, its capacity, a threshold) is chosen on the validation rows,
-    which lie within what is not tested on, or by cross-validation there.
+    Rows are drawn at random, unless their time is given. The test rows are for a single evaluation
+    at the end; whatever is chosen (a model, its capacity, a threshold) is chosen on the validation
+    rows, which are a part of the rows that are not test rows, or by cross-validation of these.
 
     Parameters
     ----------
@@ -96,13 +117,17 @@ def split(
     Returns
     -------
     Split
-        Places of the rows of each part, in ascending order.
+        Indices of the rows of each part, in ascending order.
 
     Raises
     ------
     InputError
-        For shares that leave a part without rows, for classes or groups too few to divide, and for
-        columns of other lengths.
+        If a proportion leaves a part without rows, if there are too few classes or groups to
+        divide, or if columns differ in length.
+
+    See Also
+    --------
+    calipers.check_split : Check a train/test split for data leakage and distribution shift.
 
     Examples
     --------
@@ -141,15 +166,16 @@ def split(
 
 
 def to_split(given: Any, rows: int, what: str = "part", *, second: str = "validation") -> Split:
-    """A division of so many rows that was given: what :func:`split` made; a column of the part of
-    each row; or places of the rows of each part, by name or in their order, where of two arrays the
-    ``second`` is what follows the rows trained on.
+    """Convert a given division of ``rows`` rows to a checked :class:`Split`.
+
+    It is a :class:`Split`, a column with the part of each row, or index arrays of the parts, by
+    name or in order. If there are two arrays, the ``second`` part follows the training rows.
 
     Raises
     ------
     InputError
-        For parts of other names, places that are none, rows in two parts, and where no row is
-        trained on, or no other one is there.
+        If the name of a part is unknown, an index is not that of a row, a row is in two parts,
+        there are no training rows, or there are no other rows.
     """
     if isinstance(given, Split):
         made = given
@@ -177,7 +203,7 @@ def to_split(given: Any, rows: int, what: str = "part", *, second: str = "valida
 
 
 def _is_places(given: Any) -> bool:
-    """Whether these are the places of parts, one after the other, and no column."""
+    """Return whether these are index arrays of the parts rather than a column."""
     if not isinstance(given, tuple | list):
         return False
     return any(np.ndim(one) == 1 for one in given if not isinstance(one, str | bytes))
@@ -214,7 +240,7 @@ def _unknown_part_message(name: str) -> str:
 
 
 def _check_split(made: Split, what: str, rows: int) -> Split:
-    """With places within the rows, each in one part, some to train on and others to measure on."""
+    """Check that indices are valid and unique, with rows to train and to measure on."""
     if not len(made.train):
         raise InputError(f"{what}: no row to train on")
     if not len(made.validation) and not len(made.test):
@@ -245,7 +271,7 @@ def _number(rows: Any) -> int:
 
 
 def _classes(stratify: Any) -> Places | None:
-    """The class of each row by number; of many numbers the tenth that it is in."""
+    """Return the class code of each row; for numbers with many values the code of its tenth."""
     if stratify is None:
         return None
     if stratify.dtype.kind == "f" and len(np.unique(stratify)) > _CLASSES:
@@ -255,7 +281,7 @@ def _classes(stratify: Any) -> Places | None:
 
 
 def _parts_to_split(part: Places, made: str) -> Split:
-    """Of the part of each row, by number."""
+    """Convert the part code of each row to a Split."""
     train, validation, test = (np.flatnonzero(part == k) for k in range(3))
     for name, rows in (("train", train), ("test", test)):
         if not len(rows):
@@ -297,7 +323,7 @@ def _group_split(group: Any, classes: Places | None, shares: tuple[float, ...], 
 
 
 def _time_split(time: Any, group: Any, shares: tuple[float, ...]) -> Split:
-    """The latest times; groups have to lie on one side of each cut."""
+    """Split by time, the latest rows last; raise InputError if a cut divides a group."""
     moment = time_ranks(time)
     if moment.max() == 0:
         raise InputError("time: all rows are from the same, expected several")

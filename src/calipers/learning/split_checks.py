@@ -42,8 +42,19 @@ from calipers.statistics import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class SplitCheck:
-    """The checks made on a split (``checked``), notes on others, and the findings, the most severe
-    first."""
+    """Result of the checks of a split, true if there are findings.
+
+    Attributes
+    ----------
+    checked : tuple of str
+        Kinds of the checks that were made.
+    findings : tuple of Finding
+        Findings in order of severity, the most severe first.
+    notes : tuple of str
+        Notes on checks that were not made.
+    examples : mapping
+        Examples of rows, groups or columns by kind of finding.
+    """
 
     checked: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -54,7 +65,7 @@ class SplitCheck:
         return bool(self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return {
             "checked": list(self.checked),
             "findings": [one.to_dict() for one in self.findings],
@@ -216,7 +227,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, eq=False)
 class SplitData:
-    """The input of the checks."""
+    """Input of the checks."""
 
     columns: FeatureColumns
     parts: Split
@@ -228,18 +239,18 @@ class SplitData:
 
     @property
     def train(self) -> Places:
-        """The rows of the training and validation sets."""
+        """Rows of the training and validation sets."""
         return np.concatenate([self.parts.train, self.parts.validation])
 
     @property
     def test(self) -> Places:
-        """The rows of the test set."""
+        """Rows of the test set."""
         return self.parts.test
 
 
 @dataclass(frozen=True, eq=False)
 class SplitFault:
-    """The finding of a check: sentence, severity, values and examples."""
+    """Finding of a check: sentence, severity, values and examples."""
 
     sentence: str
     severity: str
@@ -475,7 +486,7 @@ _LEAVES = 64
 
 @dataclass(frozen=True, eq=False)
 class ModelScorer:
-    """A model (``estimator``), its data, and whether it is a classifier; fits are cached."""
+    """Scores of a model (``estimator``) on the data of a split; fits are cached."""
 
     columns: FeatureColumns
     features: Any
@@ -490,7 +501,7 @@ class ModelScorer:
         cls, columns: FeatureColumns, target: Any, features: Any, estimator: Any, task: str | None,
         seed: int,
     ) -> ModelScorer:  # fmt: skip
-        """Of a model, or of gradient-boosted trees."""
+        """Return the scorer of a given estimator, or of the default model."""
         if task not in (None, "classification", "regression"):
             raise InputError(f"task is {task!r}, expected 'classification' or 'regression'")
         absent = missing_mask(target, "y")
@@ -504,16 +515,16 @@ class ModelScorer:
 
     @property
     def name(self) -> str:
-        """The name of the score: accuracy or RMSE."""
+        """Name of the score: accuracy or RMSE."""
         return "accuracy" if self.classes else "RMSE"
 
     @property
     def called(self) -> str:
-        """The same at the start of a sentence."""
+        """Name of the score at the start of a sentence."""
         return "Accuracy" if self.classes else "RMSE"
 
     def on(self, train: Places, test: Places, without: int | None = None) -> IntervalNumber:
-        """The score with its interval."""
+        """Return the score with its interval."""
         from calipers.evaluate.classification import classification
         from calipers.evaluate.regression import regression
 
@@ -526,17 +537,21 @@ class ModelScorer:
         return IntervalNumber.of(regression(truth, said, **shown)[self.name])
 
     def left(self, train: Places, test: Places, without: int | None = None) -> float:
-        """The error of the model relative to the best constant prediction."""
+        """Return the error of the model relative to the best constant prediction."""
         return self._share(train, test, self._said(train, test, without))
 
     def alone(self, train: Places, test: Places, column: int) -> float:
-        """The error of one feature alone relative to the best constant prediction: of a tree, or of
-        a line if that is smaller."""
+        """Return the error of one feature alone relative to the best constant prediction.
+
+        It is the error of a tree, or of a linear regression if that is smaller.
+        """
         return min(self._share(train, test, said) for said in self._by_one(train, test, column))
 
     def p_alone(self, train: Places, test: Places, column: int) -> float:
-        """The one-sided p-value that a tree on one feature is better than the best constant
-        prediction: sign test for classes, paired t test for numbers."""
+        """Return the p-value that a tree on one feature beats the best constant prediction.
+
+        The test is one-sided: a sign test for classes, and a paired t test for numbers.
+        """
         from scipy.stats import binomtest, ttest_rel
 
         said = self._by_one(train, test, column)[0]
@@ -549,7 +564,7 @@ class ModelScorer:
         return float(ttest_rel(constant, own, alternative="greater").pvalue)
 
     def within(self, train: Places) -> IntervalNumber:
-        """The score on a quarter of the rows, fitted to the others."""
+        """Return the score on a quarter of the rows, fitted to the others."""
         inner = split(len(train), test=0.25, seed=self.seed)
         return self.on(train[inner.train], train[inner.test])
 
@@ -563,7 +578,7 @@ class ModelScorer:
         return self._kept[key]
 
     def _by_one(self, train: Places, test: Places, column: int) -> list[Any]:
-        """The predictions of a tree on one feature; for numbers also of a line."""
+        """Return the predictions of a tree on one feature; for numbers also those of a line."""
         from sklearn.linear_model import LinearRegression
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -603,8 +618,10 @@ class ModelScorer:
 
 
 def default_model(rows: int, seed: int, *, classes: bool) -> Any:
-    """Return the default model: a random forest, or gradient-boosted trees for many rows. Both
-    accept missing values."""
+    """Return the default model: a random forest, or gradient-boosted trees for many rows.
+
+    Both accept missing values.
+    """
     from sklearn import ensemble as has
 
     if rows > _MANY:

@@ -1,5 +1,8 @@
-"""Which rows each model is trained on and tested on: from what is known of the rows, from a
-splitter of scikit-learn, or from a column of folds."""
+"""Designs of cross-validation: the training and test rows of each fit.
+
+They follow from constraints on the rows (classes, groups, times), from a splitter of scikit-learn,
+from given splits, or from a column of folds.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from calipers.learning.splitters import (
 
 
 class TrainTestIndices(NamedTuple):
-    """The rows that a model is trained on, and those that it is tested on."""
+    """Indices of the training rows and of the test rows of a fit."""
 
     train: Places
     test: Places
@@ -37,9 +40,11 @@ class TrainTestIndices(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SplitDesign:
-    """The parts, repetition by repetition, and what they are ``called``; ``notes`` say what is odd
-    about them. ``sizes`` are the rows trained and tested on in all parts together. ``split`` is the
-    one division of the rows, where there is one that was given."""
+    """Splits of the rows, repetition by repetition, with their description ``called``.
+
+    ``notes`` are remarks on unusual splits. ``sizes`` are the numbers of training and of test rows
+    summed over all parts. ``split`` is the given division of the rows, if there is one.
+    """
 
     parts: tuple[TrainTestIndices, ...]
     called: str
@@ -49,13 +54,15 @@ class SplitDesign:
 
     @property
     def once(self) -> bool:
-        """Whether rows were divided once into those trained and those measured on: nothing but
-        these rows themselves then says how much a value varies."""
+        """Whether rows are divided once.
+
+        The uncertainty of a value then can be estimated from the measured rows only.
+        """
         return len(self.parts) == 1
 
     @property
     def spare(self) -> tuple[Places, ...]:
-        """The validation rows of a split whose test rows are measured, if there are any."""
+        """Validation rows of a split whose test rows are measured, if there are any."""
         split = self.split
         if split is None or self.parts[0].name != "test" or not len(split.validation):
             return ()
@@ -63,12 +70,12 @@ class SplitDesign:
 
     @property
     def repetitions(self) -> int:
-        """How often rows were divided."""
+        """Number of repetitions."""
         return self.parts[-1].repetition + 1
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the folds are called."""
+        """Names of the folds."""
         one = self.repetitions == 1
         own = [p.name or str(p.fold + 1) for p in self.parts]
         return tuple(
@@ -78,20 +85,26 @@ class SplitDesign:
 
     @property
     def kind(self) -> str:
-        """``"k-fold"`` where each repetition has as many folds, else ``"resampled"``."""
+        """Kind of the design: ``"k-fold"`` or ``"resampled"``.
+
+        It is ``"k-fold"`` if every repetition has the same number of folds, more than one.
+        """
         counts = np.bincount([part.repetition for part in self.parts])
         return "k-fold" if counts[0] > 1 and (counts == counts[0]).all() else "resampled"
 
     @property
     def first(self) -> tuple[TrainTestIndices, ...]:
-        """The parts of the first repetition."""
+        """Parts of the first repetition."""
         return tuple(part for part in self.parts if part.repetition == 0)
 
     @classmethod
     def of(
         cls, pairs: Iterable[tuple[Places, Places]], called: str, notes: tuple[str, ...] = ()
     ) -> SplitDesign:
-        """Of rows trained and tested on. A repetition ends where a row is tested again."""
+        """Return the design of pairs of training and test rows.
+
+        A new repetition begins where a row is tested again.
+        """
         parts: list[TrainTestIndices] = []
         seen: set[int] = set()
         for train, test in pairs:
@@ -115,7 +128,7 @@ class SplitDesign:
 
 @dataclass(frozen=True, eq=False)
 class RowConstraints:
-    """What is known of the rows that folds have to mind."""
+    """Properties of the rows that splits must respect: classes, groups and times."""
 
     rows: int
     target: Any
@@ -124,7 +137,7 @@ class RowConstraints:
     time: Any = None
 
     def of(self, rows: Places) -> RowConstraints:
-        """Of some rows."""
+        """Return the constraints of some rows."""
         group = None if self.group is None else np.asarray(self.group)[rows]
         time = self.times
         return RowConstraints(
@@ -133,7 +146,7 @@ class RowConstraints:
 
     @property
     def times(self) -> Any:
-        """When each row is from; None where that is not known."""
+        """Time of each row; None if unknown."""
         if self.time is None:
             return None
         return np.arange(self.rows) if self.time is True else np.asarray(self.time)
@@ -149,8 +162,10 @@ def make_design(
     seed: int,
     usual: tuple[int, int] = (10, 1),
 ) -> SplitDesign:
-    """The parts: ``folds`` is how many, or a splitter, or pairs of rows trained and tested on;
-    ``usual`` are folds and repeats where neither is given."""
+    """Return the design for ``folds``: a number, a splitter, or pairs of training and test rows.
+
+    ``usual`` are the defaults of folds and repeats.
+    """
     if folds is None:
         folds = usual[0]
     if repeats is None:
@@ -204,13 +219,14 @@ _NEEDED = {
 def divided_once(
     split: Split, on: str, known: RowConstraints, others: Mapping[str, Any]
 ) -> SplitDesign:
-    """The one part of a split that was given, measured ``on`` its validation or its test rows;
-    ``others`` are the options that would divide the rows otherwise.
+    """Return the design of a given split, measured ``on`` its validation or its test rows.
+
+    ``others`` are options that would divide the rows differently.
 
     Raises
     ------
     InputError
-        Where one of these is given, and where the part measured on has no rows.
+        If one of these options is given, or the measured part has no rows.
     """
     for name, value in others.items():
         if value is not None:
@@ -227,7 +243,7 @@ def divided_once(
 
 
 def _shared_groups(split: Split, known: RowConstraints) -> list[str]:
-    """That groups have rows in several parts, which keeping them on one side would not do."""
+    """Return a note if groups have rows in several parts."""
     if known.group is None:
         return []
     group = np.asarray(known.group)
@@ -240,7 +256,7 @@ def _shared_groups(split: Split, known: RowConstraints) -> list[str]:
 
 
 def _out_of_order(split: Split, known: RowConstraints, on: str) -> list[str]:
-    """That rows trained on are from after rows measured on."""
+    """Return a note if training rows are not earlier than the measured rows."""
     if known.time is None:
         return []
     moment = time_ranks(known.times)
@@ -251,7 +267,7 @@ def _out_of_order(split: Split, known: RowConstraints, on: str) -> list[str]:
 
 
 def _check_pair(pair: Any, rows: int, place: int) -> tuple[Places, Places]:
-    """The rows of a split that was given, checked."""
+    """Return the training and test rows of a given split, checked."""
     wrong = InputError(
         f"folds: split {place} is {format_value(pair)}, expected the places of the rows trained on "
         "and of "
@@ -274,7 +290,7 @@ def _check_pair(pair: Any, rows: int, place: int) -> tuple[Places, Places]:
 def _choose_splitter(
     folds: int, repeats: int, known: RowConstraints, *, stratify: bool | None, seed: int
 ) -> SplitDesign:
-    """So many folds, as what is known of the rows asks for."""
+    """Return the design of ``folds`` folds that respects the constraints of the rows."""
     from sklearn import model_selection as has
 
     if folds < 2:
@@ -318,8 +334,10 @@ def _choose_splitter(
 def _forward_splits(
     folds: int, repeats: int, known: RowConstraints, *, stratify: bool | None
 ) -> SplitDesign:
-    """Forward in time: every row tested comes after all rows trained on, and rows of the same time
-    are on one side."""
+    """Return the design of a cross-validation forward in time.
+
+    Every test row is later than all training rows, and rows of the same time are on one side.
+    """
     from sklearn.model_selection import TimeSeriesSplit
 
     if repeats != 1 or stratify:
@@ -343,7 +361,7 @@ def _forward_splits(
 
 
 def _collect_splits(split: Any) -> tuple[list[tuple[Places, Places]], tuple[str, ...]]:
-    """What a splitter yields, its warnings as notes and its complaints as such of input."""
+    """Return the splits of a splitter, and its warnings as notes; its errors become InputError."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
@@ -355,8 +373,11 @@ def _collect_splits(split: Any) -> tuple[list[tuple[Places, Places]], tuple[str,
 
 
 def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | None) -> SplitDesign:
-    """The parts that columns name, of predictions made elsewhere: each was made by a model trained
-    on the other folds of its repetition, or on ``train`` rows."""
+    """Return the design given by columns of folds and repetitions of external predictions.
+
+    Each prediction was made by a model trained on the other folds of its repetition, or on
+    ``train`` rows.
+    """
     codes = encode_labels(fold, "fold")
     check_length(codes.codes, rows, "fold")
     again = None if repetition is None else encode_labels(repetition, "repetition")

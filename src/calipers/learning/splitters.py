@@ -1,7 +1,8 @@
-"""Ways to divide rows into training and test that scikit-learn does not have, as its splitters are:
-``split(X, y, groups)`` yields the places of both, ``get_n_splits()`` says how often.
+"""Cross-validation splitters that scikit-learn lacks, with its interface.
 
-What it has is taken from it; scikit-learn is imported when a splitter is used.
+``split(X, y, groups)`` yields the indices of training and test rows, ``get_n_splits()`` returns the
+number of splits. Existing splitters are taken from scikit-learn, which is imported when a splitter
+is used.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def _make_rng(seed: Any) -> Any:
 
 
 def _groups(groups: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The group of each row by number, and the first row of each."""
+    """Return the group code of each row, and the first row of each group."""
     if groups is None:
         raise InputError("the groups of the rows are missing")
     _, first, codes = np.unique(np.asarray(groups), return_index=True, return_inverse=True)
@@ -34,7 +35,7 @@ def _groups(groups: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
 
 
 class _Splitter:
-    """What all have in common: a ``repr`` that makes them again."""
+    """Base class of splitters: a ``repr`` from which they can be made again."""
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
@@ -42,7 +43,7 @@ class _Splitter:
 
 
 class _RepeatedSplitter(_Splitter):
-    """A splitter that shuffles, several times with other random numbers."""
+    """Splitter that repeats a shuffled splitter with different random numbers."""
 
     def __init__(self, n_splits: int = 5, *, n_repeats: int = 10, random_state: Any = None) -> None:
         for name, value in (("n_splits", n_splits), ("n_repeats", n_repeats)):
@@ -53,7 +54,7 @@ class _RepeatedSplitter(_Splitter):
         self.n_splits, self.n_repeats, self.random_state = n_splits, n_repeats, random_state
 
     def _once(self) -> Callable[..., Any]:
-        """What divides the rows once."""
+        """Return the splitter class that divides the rows once."""
         raise NotImplementedError
 
     def split(
@@ -62,23 +63,34 @@ class _RepeatedSplitter(_Splitter):
         y: Any = None,
         groups: Any = None,
     ) -> Iterator[tuple[Places, Places]]:
-        """Places of the rows trained and tested on, repetition by repetition."""
+        """Yield the indices of training and test rows, repetition by repetition."""
         random, made = _make_rng(self.random_state), self._once()
         for _ in range(self.n_repeats):
             once = made(n_splits=self.n_splits, shuffle=True, random_state=random)
             yield from once.split(X, y, groups)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """How often rows are divided."""
+        """Return the number of splits."""
         return self.n_splits * self.n_repeats
 
 
 class RepeatedGroupKFold(_RepeatedSplitter):
-    """k-fold cross-validation that keeps groups whole, repeated with groups dealt anew.
+    """Repeated k-fold cross-validation with non-overlapping groups, reshuffled in each repetition.
 
-    Each repetition is scikit-learn's ``GroupKFold(shuffle=True)``, of which it has no
-    repeated form.
+    Each repetition is scikit-learn's ``GroupKFold(shuffle=True)``, which has no repeated form
+    there.
 
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, 2 or more.
+    n_repeats : int, default=10
+        Number of repetitions.
+    random_state : int, RandomState instance or None, optional
+        Random state as in scikit-learn.
+
+    Examples
+    --------
     >>> groups = ["a", "a", "b", "b", "c", "d"]
     >>> cv = RepeatedGroupKFold(2, n_repeats=3, random_state=0)
     >>> cv.get_n_splits(), all(
@@ -96,9 +108,22 @@ class RepeatedGroupKFold(_RepeatedSplitter):
 
 
 class RepeatedStratifiedGroupKFold(_RepeatedSplitter):
-    """The same with classes as evenly spread as whole groups allow: each repetition is
-    scikit-learn's ``StratifiedGroupKFold(shuffle=True)``.
+    """Repeated stratified k-fold cross-validation with non-overlapping groups.
 
+    Class proportions are as equal as whole groups allow. Each repetition is scikit-learn's
+    ``StratifiedGroupKFold(shuffle=True)``.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, 2 or more.
+    n_repeats : int, default=10
+        Number of repetitions.
+    random_state : int, RandomState instance or None, optional
+        Random state as in scikit-learn.
+
+    Examples
+    --------
     >>> y, groups = [0, 1, 0, 1, 0, 1, 0, 1], [1, 1, 2, 2, 3, 3, 4, 4]
     >>> cv = RepeatedStratifiedGroupKFold(2, n_repeats=2, random_state=0)
     >>> [sum(y[i] for i in test) for _, test in cv.split(y, y, groups)]
@@ -113,15 +138,30 @@ class RepeatedStratifiedGroupKFold(_RepeatedSplitter):
 
 
 class GroupTimeSeriesSplit(_Splitter):
-    """Cross-validation forward in time that keeps groups whole; rows stand in the order of time.
+    """Time-series cross-validation with non-overlapping groups, for rows in the order of time.
 
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of splits.
+    test_size : int, optional
+        Number of test groups of each split. By default the groups are divided by ``n_splits`` + 1.
+    gap : int, default=0
+        Number of groups before the test groups that are not trained on.
+    max_train_size : int, optional
+        Largest number of training groups.
+
+    Notes
+    -----
     Groups, in the order of their first rows, are cut into ``n_splits`` + 1 blocks (or into blocks
     of ``test_size`` groups from the end). Split i tests on the groups of block i + 1 and trains on
-    those of the blocks before, less the ``gap`` last groups, and at most ``max_train_size`` of
-    them. Of these only rows before the first row tested are trained on: no group is on both sides,
-    and nothing is predicted from what came later. Where each row is a group of its own this is
-    scikit-learn's ``TimeSeriesSplit``.
+    those of the blocks before it, without the last ``gap`` groups, and on at most
+    ``max_train_size`` groups. Of these only rows before the first test row are trained on: no group
+    is on both sides, and no row is predicted from later rows. If each row is a group of its own
+    this is scikit-learn's ``TimeSeriesSplit``.
 
+    Examples
+    --------
     >>> days = [1, 1, 2, 2, 2, 3, 4, 4]
     >>> for train, test in GroupTimeSeriesSplit(2).split(days, groups=days):
     ...     print(train.tolist(), test.tolist())
@@ -148,7 +188,7 @@ class GroupTimeSeriesSplit(_Splitter):
         y: Any = None,
         groups: Any = None,
     ) -> Iterator[tuple[Places, Places]]:
-        """Places of the rows trained and tested on, forward in time."""
+        """Yield the indices of training and test rows, forward in time."""
         codes, first = _groups(groups)
         number = len(first)
         size = number // (self.n_splits + 1) if self.test_size is None else self.test_size
@@ -169,16 +209,27 @@ class GroupTimeSeriesSplit(_Splitter):
             yield np.flatnonzero(trained), np.flatnonzero(tested)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """How often rows are divided."""
+        """Return the number of splits."""
         return self.n_splits
 
 
 class StratifiedGroupShuffleSplit(_Splitter):
-    """Hold-out of whole groups, with the classes as evenly spread as these allow, repeatedly.
+    """Repeated stratified hold-out of whole groups.
 
-    ``test_size`` is the share of rows to be tested on. See :func:`assign_groups` for how groups are
-    dealt out.
+    Class proportions are as equal as whole groups allow. See :func:`assign_groups` for how groups
+    are assigned.
 
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of splits.
+    test_size : float, default=0.2
+        Proportion of test rows, between 0 and 1.
+    random_state : int, RandomState instance or None, optional
+        Random state as in scikit-learn.
+
+    Examples
+    --------
     >>> y, groups = [0, 0, 1, 1, 0, 1, 0, 1], [1, 1, 2, 2, 3, 3, 4, 4]
     >>> cv = StratifiedGroupShuffleSplit(1, test_size=0.5, random_state=0)
     >>> [sorted(y[i] for i in test) for _, test in cv.split(y, y, groups)]
@@ -198,7 +249,7 @@ class StratifiedGroupShuffleSplit(_Splitter):
         y: Any,
         groups: Any = None,
     ) -> Iterator[tuple[Places, Places]]:
-        """Places of the rows trained and tested on."""
+        """Yield the indices of training and test rows."""
         codes, first = _groups(groups)
         if len(first) < 2:
             raise InputError("there is one group, expected at least 2 to hold some out")
@@ -209,12 +260,12 @@ class StratifiedGroupShuffleSplit(_Splitter):
             yield np.flatnonzero(~tested), np.flatnonzero(tested)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """How often rows are divided."""
+        """Return the number of splits."""
         return self.n_splits
 
 
 def class_counts(y: Any, codes: Places, groups: int) -> FloatArray:
-    """How many rows of each class each group has, shape (groups, classes)."""
+    """Count the rows of each class in each group; the result has shape (groups, classes)."""
     _, labels = np.unique(np.asarray(y), return_inverse=True)
     counts = np.zeros((groups, int(labels.max(initial=0)) + 1))
     np.add.at(counts, (codes, labels), 1)
@@ -226,13 +277,34 @@ _ORDERS = 10
 
 
 def assign_groups(counts: FloatArray, shares: Sequence[float], random: Any) -> Places:
-    """The part of each group, so that parts have about their ``shares`` of the rows of each class.
+    """Assign each group to a part, so that parts have about ``shares`` of the rows of each class.
 
-    Groups come in a random order, and each goes to the part that lacks most of what it has: where,
-    summed over classes, the squared distances of the shares that parts have from those that they
-    are to have are least afterwards. Of ten orders drawn by ``random`` the one is taken that ends
-    nearest. No part stays empty. (To take groups by how uneven their classes are, as scikit-learn's
-    ``StratifiedGroupKFold`` does, would hold the same groups out again and again.)
+    Parameters
+    ----------
+    counts : array of shape (n_groups, n_classes)
+        Number of rows of each class in each group.
+    shares : sequence of float
+        Target proportions of the parts.
+    random : RandomState
+        Random number generator.
+
+    Returns
+    -------
+    array of int, shape (n_groups,)
+        Part of each group.
+
+    Raises
+    ------
+    InputError
+        If there are fewer groups than parts.
+
+    Notes
+    -----
+    Groups are taken in random order. Each goes to the part for which, summed over classes, the
+    squared differences between the actual and the target proportions of all parts are smallest
+    afterwards. Of ten orders drawn by ``random`` the one with the smallest final sum is used. No
+    part stays empty. (Taking groups in order of how unevenly their classes are distributed, as
+    scikit-learn's ``StratifiedGroupKFold`` does, would hold out the same groups again and again.)
     """
     number, parts = len(counts), np.asarray(shares, np.float64)
     if number < len(parts):
@@ -243,7 +315,7 @@ def assign_groups(counts: FloatArray, shares: Sequence[float], random: Any) -> P
 
 
 def _assign_in_order(order: Places, own: FloatArray, parts: FloatArray) -> tuple[float, Places]:
-    """How far from the shares wanted the parts are that groups in this order make, and these."""
+    """Assign groups in this order; return the sum of squares and the part of each group."""
     lacking = parts[:, None] * np.ones(own.shape[1])
     out, empty = np.empty(len(order), np.intp), np.ones(len(parts), np.bool_)
     for left, group in zip(range(len(order), 0, -1), order, strict=True):
@@ -258,9 +330,24 @@ def _assign_in_order(order: Places, own: FloatArray, parts: FloatArray) -> tuple
 
 
 def strata(y: Any, parts: int = 10, least: int = 10) -> Places:
-    """The stratum of each number, to spread a continuous target over folds evenly: ``parts``
-    quantile bins, fewer where they would hold less than ``least`` rows each.
+    """Return the stratum of each number, so that folds can be stratified by a continuous target.
 
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Continuous target.
+    parts : int, default=10
+        Number of strata, which are quantile bins.
+    least : int, default=10
+        Smallest number of rows of a stratum; there are fewer strata if they would have less.
+
+    Returns
+    -------
+    array of int, shape (n,)
+        Stratum of each row.
+
+    Examples
+    --------
     >>> strata([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], parts=3, least=2).tolist()
     [0, 0, 1, 1, 2, 2]
     """

@@ -1,4 +1,4 @@
-"""What a measure makes of models on the rows that they were trained on, and on others."""
+"""Scores of models on their training rows and on other rows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ USUAL = {True: "error-rate", False: "MSE"}
 
 @dataclass(frozen=True, eq=False)
 class ScoringTask:
-    """One estimator, the rows, how they are divided, and what is measured."""
+    """One estimator, its data, the design of the splits, and the measure."""
 
     estimator: Any
     material: TrainingData
@@ -96,9 +96,11 @@ class ScoringTask:
         inner_chooses: bool = False,
         usual: tuple[int, int] = (10, 1),
     ) -> ScoringTask:
-        """From the arguments of a verb, checked. Of a split that was given the rows are measured
-        that are of the first of the parts ``on`` that has any. ``inner_chooses`` says that
-        ``inner_cv`` folds are for more than thresholds."""
+        """Return a task from the checked arguments of a public function.
+
+        With a given split, the rows of the first non-empty part of ``on`` are measured.
+        ``inner_chooses`` is true if ``inner`` folds are used for more than thresholds.
+        """
         require_sklearn()
         if isinstance(estimator, Mapping):
             raise InputError("estimator is a dict, expected one estimator")
@@ -148,26 +150,26 @@ class ScoringTask:
 
     @property
     def measure(self) -> str:
-        """What is measured."""
+        """Name of the measure."""
         return str(self.scorer.measure)
 
     def split_name(self, fold: str) -> str:
-        """What messages call a split."""
+        """Return the name of a split in messages."""
         return f"fold {fold}" if self.design.split is None else "the split"
 
     @property
     def higher_is_better(self) -> bool:
-        """Which way is better."""
+        """Whether higher values of the measure are better."""
         return self.scorer.sign > 0
 
     @property
     def sizes(self) -> tuple[float, float]:
-        """The rows trained and tested on in a split, on average."""
+        """Mean numbers of training and test rows of a split."""
         train, test = self.design.sizes
         return train / len(self.design.parts), test / len(self.design.parts)
 
     def estimated(self, values: FloatArray, sizes: tuple[float, float], name: str) -> Estimate:
-        """The mean over splits of values, by the corrected resampled t."""
+        """Estimate the mean of values over splits, with the corrected resampled t interval."""
         return self._estimate(corrected_t(values, *sizes, level=self.level), name)
 
     def _estimate(self, found: SplitTest, name: str) -> Estimate:
@@ -181,8 +183,10 @@ class ScoringTask:
     def measured(
         self, jobs: Sequence[FitJob], each: int, n_jobs: int | None, verb: str
     ) -> ScoreArray:
-        """What so many jobs a split come to on each of the parts that they are asked about; of the
-        splits that were finished where Ctrl-C interrupts."""
+        """Fit the jobs, ``each`` of them per split, and measure every requested part.
+
+        If Ctrl-C interrupts, the values are those of the splits that were finished.
+        """
         tuning = self.tuning
         more = [[] if tuning is None else tuning.jobs(job, self.known) for job in jobs]
         all_jobs = [one for job, inner in zip(jobs, more, strict=True) for one in (job, *inner)]
@@ -226,8 +230,7 @@ class ScoringTask:
         fits: Sequence[FitResult[Any]],
         inner: Sequence[FitJob],
     ) -> tuple[ThresholdChoice, list[ScoredRows]]:
-        """The threshold of a job, from the fits on folds of its rows; and what is scored of the
-        parts that it is asked about."""
+        """Return the threshold of a job, chosen on its rows, and the scored rows of each part."""
         rows = [
             tuning.scored(one, *self._of_rows(part), job.name)
             for one, part in zip(fits[0].said, job.asked, strict=True)
@@ -241,19 +244,19 @@ class ScoringTask:
         return tuning.chosen(concat_rows(within), job.name), rows
 
     def _of_rows(self, rows: Places) -> tuple[Any, Any]:
-        """The truth and the weight of rows."""
+        """Return the truth and the weight of rows."""
         weight = self.material.weight
         return self.material.target[rows], None if weight is None else weight[rows]
 
     def on_rows(
         self, rows: Places, said: Mapping[str, tuple[Any, Mapping[str, Any]]]
     ) -> RowPredictions:
-        """What models said of some rows, with all that is known of these."""
+        """Return predictions for some rows, with truth, weights, clusters and times."""
         truth, weight = self._of_rows(rows)
         return RowPredictions(self.scorer, truth, said, weight, **self.beside(rows), seed=self.seed)
 
     def beside(self, rows: Places) -> dict[str, Any]:
-        """What intervals of rows are made with."""
+        """Return clusters, times and level, which intervals of rows are computed with."""
         group, time = self.known.group, self.known.times
         return {
             "cluster": None if group is None else np.asarray(group)[rows],
@@ -275,7 +278,7 @@ class ScoringTask:
         return value
 
     def told(self, inputs: Sequence[Any], **more: Any) -> dict[str, Any]:
-        """What the provenance says."""
+        """Return the provenance."""
         return {
             **base_provenance(self.estimator, inputs),
             "cross-validation": self.design.called,
@@ -289,15 +292,17 @@ class ScoringTask:
 
 
 def _known_labels(said: ModelPredictions) -> dict[str, Any]:
-    """The classes that a model knows, as :meth:`Scorer.said` tells them."""
+    """Return the classes that a model knows, in the form that :meth:`Scorer.said` returns."""
     return {"labels": tuple(label_name(label) for label in said.classes)}
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreArray:
-    """The values of a measure, shape (parts asked about, splits, jobs a split): of each job on the
-    rows trained on, those measured and perhaps others; with what was ``said``, and the thresholds
-    that were chosen, job by job."""
+    """Values of a measure of shape (parts, splits, jobs per split).
+
+    The parts of each job are its training rows, the measured rows and possibly others. ``said`` are
+    the predictions and ``choices`` the chosen thresholds, job by job.
+    """
 
     task: ScoringTask
     jobs: tuple[FitJob, ...]
@@ -308,14 +313,14 @@ class ScoreArray:
 
     @property
     def each(self) -> int:
-        """How many jobs there are a split."""
+        """Number of jobs per split."""
         return int(self.values.shape[2])
 
     def training(self, place: int, name: str) -> Estimate:
-        """The value of a job on the rows trained on.
+        """Estimate the value of a job on its training rows.
 
-        Over splits these are the rows measured here, and those are what the splits share: the
-        corrected t with the sizes in each other's place.
+        Over splits the roles of training and test rows are exchanged: splits share most of the rows
+        measured here, so the corrected t takes the two sizes in reverse.
         """
         if self.task.design.once:
             return self.on_part(0, place, name)
@@ -324,20 +329,25 @@ class ScoreArray:
         return self.task.estimated(self.values[0][:, place], (rest, trained), name)
 
     def validation(self, place: int, name: str) -> Estimate:
-        """The value of a job on the rows measured: over splits, whose models share training rows;
-        of one split by its rows."""
+        """Estimate the value of a job on the measured rows.
+
+        Over splits, whose models share training rows, the interval is the corrected t; for a single
+        split it is that of its rows.
+        """
         if self.task.design.once:
             return self.on_part(1, place, name)
         return self.task.estimated(self.values[1][:, place], self.task.sizes, name)
 
     def on_part(self, which: int, place: int, name: str) -> Estimate:
-        """The value of a job of the only split on one of the parts asked about, by its rows."""
+        """Estimate the value of a job of the only split on one of its parts, by its rows."""
         made = self._on(which, {name: place})
         return made.estimate(name)
 
     def differences(self, names: Sequence[str], best: int) -> Mapping[str, Difference]:
-        """The paired differences of jobs from the best, on the rows measured; their intervals hold
-        together."""
+        """Return the paired differences of jobs from the best on the measured rows.
+
+        The intervals are simultaneous.
+        """
         task = self.task
         if task.design.once:
             made = self._on(1, {name: place for place, name in enumerate(names)})
@@ -356,8 +366,7 @@ class ScoreArray:
         return self.task.on_rows(rows, {n: self.said[p][which] for n, p in places.items()})
 
     def tuned(self, place: int, name: str, which: int = 1) -> tuple[TunedThreshold, ...]:
-        """What the threshold of a job gains, on one of the parts asked about; empty where none was
-        chosen."""
+        """Return the gain of a job's tuned threshold on a part; empty if none was tuned."""
         task, tuning = self.task, self.task.tuning
         if tuning is None or not tuning.chooses:
             return ()
@@ -376,7 +385,7 @@ class ScoreArray:
 
 
 def checked_time(time: Any, rows: int) -> Any:
-    """When rows are from, of as many; True where they stand in the order of time."""
+    """Check the length of the times of rows; True means that rows are in the order of time."""
     if time is None or time is True:
         return time
     check_length(encode_labels(time, "time").codes, rows, "time")
@@ -384,7 +393,7 @@ def checked_time(time: Any, rows: int) -> Any:
 
 
 def checked_target(X: Any, y: Any, where: str = "", *, classes: bool) -> npt.NDArray[Any]:
-    """The truth of rows of features, which are as many."""
+    """Return the truth of rows as an array, checked to be as long as the features."""
     target = to_array(y, f"{where}y")
     if classes:
         encode_labels(target, f"{where}y")  # which says what is odd about it
@@ -402,7 +411,7 @@ def checked_target(X: Any, y: Any, where: str = "", *, classes: bool) -> npt.NDA
 
 
 def base_provenance(estimator: Any, inputs: Sequence[Any]) -> dict[str, Any]:
-    """What every provenance begins with: the estimator, and where its rows came from."""
+    """Return the start of every provenance: version, origins of the inputs, and the estimator."""
     from calipers import __version__
 
     origins = [{k: v for k, v in asdict(i).items() if v is not None} for i in inputs]
@@ -410,13 +419,13 @@ def base_provenance(estimator: Any, inputs: Sequence[Any]) -> dict[str, Any]:
 
 
 def check_level(level: float) -> None:
-    """That it is a share."""
+    """Raise InputError unless the level is between 0 and 1."""
     if not 0 < check_finite(level, "level", "a share between 0 and 1 such as 0.95") < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
 
 
 def format_values(values: Sequence[Any], parameter: str) -> list[str]:
-    """Values of a parameter as they are shown, each of which is another one."""
+    """Format the values of a parameter, of which there must be two or more, all distinct."""
     made = [f"{v:g}" if isinstance(v, float | np.floating) else shown_value(v) for v in values]
     if len(set(made)) < len(made):
         made = [shown_value(value) for value in values]
@@ -428,12 +437,12 @@ def format_values(values: Sequence[Any], parameter: str) -> list[str]:
 
 
 def shown_value(value: Any) -> str:
-    """A value in a line; of an estimator, say, as it is written."""
+    """Format a value, for example an estimator, in one line."""
     return str(value) if isinstance(value, str | int | np.generic) else format_value(value)
 
 
 def check_parameter(estimator: Any, parameter: str) -> None:
-    """That the estimator has it."""
+    """Raise InputError unless the estimator has the parameter."""
     from calipers.data.errors import did_you_mean
 
     there = estimator.get_params(deep=True)
@@ -452,8 +461,11 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True, eq=False)
 class RowPredictions:
-    """The ``truth`` of rows and what each model ``said`` of them, as :meth:`Scorer.said` gives it;
-    what the rows weigh, which come together (``cluster``) and when they are from."""
+    """Truth of rows and the predictions of models for them, with weights, clusters and times.
+
+    ``said`` has the predictions of each model as :meth:`Scorer.said` returns them; rows of the same
+    ``cluster`` belong together.
+    """
 
     scorer: Scorer
     truth: Any
@@ -465,21 +477,23 @@ class RowPredictions:
     seed: int = 0
 
     def estimate(self, name: str) -> Estimate:
-        """The value of one model, with the interval that any evaluation of these rows has."""
+        """Estimate the value of one model, with the interval of an evaluation of these rows."""
         made = self._evaluated([name])
         found = next(e for e in made if e.measure == str(self.scorer.measure))
         return replace(found, system=name)
 
     def differences(self, baseline: str) -> Mapping[str, Difference]:
-        """Each model less the ``baseline``, by the rows that both are measured on; the intervals
-        hold together."""
+        """Return the differences of models from the ``baseline``, paired by rows.
+
+        The intervals are simultaneous.
+        """
         if len(self.said) < 2:
             return {}
         made = self._evaluated(list(self.said)).compare(baseline=baseline)
         return {row.system: row for row in made if row.measure == str(self.scorer.measure)}
 
     def _evaluated(self, names: list[str]) -> Evaluation:
-        """The evaluation of some models."""
+        """Evaluate some models on these rows."""
         kind = _COLUMNS.get(self.scorer.measure.definition.reads or "", "predicted")
         how: dict[str, Any] = {
             kind: {name: self.said[name][0] for name in names}, "measures": [self.scorer.measure],
@@ -491,7 +505,7 @@ class RowPredictions:
         return classification(self.truth, **how, **self._classes(names[0]))
 
     def _classes(self, name: str) -> dict[str, Any]:
-        """Which classes there are, which the rows alone need not say, and the positive one."""
+        """Return the classes, of which the rows may lack some, and the positive class."""
         labels, positive = self.said[name][1].get("labels"), self.scorer.positive
         if labels is not None and not has_only_classes(labels, self.truth):
             labels = None

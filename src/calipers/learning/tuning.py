@@ -1,5 +1,7 @@
-"""Thresholds as hyperparameters: chosen by a rule on rows that are not measured, and what that
-gains there and on those that are; of models, and of predictions made elsewhere.
+"""Threshold tuning: thresholds chosen by a rule on rows that are not measured, and their gain.
+
+The gain is estimated on the rows of the choice and on the measured rows, for models and for
+external predictions.
 """
 
 from __future__ import annotations
@@ -48,8 +50,11 @@ INNER = 5
 
 
 class ScoredRows(NamedTuple):
-    """Rows of two classes: which are positive, their scores, which of them are predicted positive
-    at the usual threshold (None where there is none), and what they weigh."""
+    """Truth, scores, default predictions and weights of the rows of two classes.
+
+    ``usual`` are the rows that are predicted positive at the default threshold, None if there is no
+    default.
+    """
 
     truth: npt.NDArray[np.bool_]
     score: FloatArray
@@ -57,11 +62,11 @@ class ScoredRows(NamedTuple):
     weight: FloatArray | None
 
     def value(self, measure: Measure, threshold: float) -> float:
-        """A measure of counts at a threshold."""
+        """Return a measure of the confusion matrix at a threshold."""
         return self._value(measure, self.score >= threshold)
 
     def usually(self, measure: Measure) -> float:
-        """The same at the usual threshold."""
+        """Return a measure of the confusion matrix at the default threshold."""
         return math.nan if self.usual is None else self._value(measure, self.usual)
 
     def _value(self, measure: Measure, predicted: npt.NDArray[np.bool_]) -> float:
@@ -70,7 +75,7 @@ class ScoredRows(NamedTuple):
 
 
 def concat_rows(parts: Sequence[ScoredRows]) -> ScoredRows:
-    """The rows of several parts."""
+    """Concatenate the rows of several parts."""
     usual = [part.usual for part in parts if part.usual is not None]
     weight = [part.weight for part in parts if part.weight is not None]
     return ScoredRows(
@@ -82,14 +87,14 @@ def concat_rows(parts: Sequence[ScoredRows]) -> ScoredRows:
 
 
 class ThresholdChoice(NamedTuple):
-    """A threshold, and the rows that it was chosen on."""
+    """Threshold, and the rows that it was chosen on."""
 
     threshold: float
     on: ScoredRows
 
 
 class TunedThresholds(NamedTuple):
-    """The threshold of each split for one model, and what is scored of the rows measured there."""
+    """Thresholds of one model, one for each split, and the scored test rows of each split."""
 
     choices: list[ThresholdChoice]
     tested: list[ScoredRows]
@@ -97,8 +102,12 @@ class TunedThresholds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ThresholdTuning:
-    """A rule that chooses thresholds (or a number, which is one already), the negative and the
-    positive class, and how many folds within the rows trained on it is applied to."""
+    """Rule that chooses thresholds within the training rows, with the names of the two classes.
+
+    ``rule`` may be a number, which is then the threshold. ``names`` are the negative and the
+    positive class, ``inner`` is the number of folds within the training rows that a threshold is
+    chosen on.
+    """
 
     rule: ThresholdRule | float
     names: tuple[str, str]
@@ -111,7 +120,7 @@ class ThresholdTuning:
         cls, threshold: Any, target: Any, positive: Any, inner: int | None, *,
         stratify: bool | None, seed: int, what: str = "y",
     ) -> ThresholdTuning | None:  # fmt: skip
-        """From the arguments of a verb, checked; None where no threshold is asked for."""
+        """Return the tuning of checked arguments; None if no threshold is given."""
         if threshold is None:
             return None
         if isinstance(threshold, ThresholdRule):
@@ -145,12 +154,12 @@ class ThresholdTuning:
 
     @property
     def chooses(self) -> bool:
-        """Whether there is anything to choose."""
+        """Whether a rule chooses the threshold."""
         return isinstance(self.rule, ThresholdRule)
 
     @property
     def gauges(self) -> tuple[Measure, ...]:
-        """The measures of counts that the rule is about."""
+        """Measures of the confusion matrix that the rule uses."""
         if not isinstance(self.rule, ThresholdRule):
             return ()
         own = [self.rule.measure, *(bound.measure for bound in self.rule.bounds)]
@@ -158,14 +167,16 @@ class ThresholdTuning:
 
     @property
     def within_folds(self) -> str:
-        """What thresholds are chosen on, in words."""
+        """Description of the rows that thresholds are chosen on."""
         return f"{self.inner} folds within the rows trained on"
 
     # --- What models say ----------------------------------------------------------------------
 
     def jobs(self, job: FitJob, known: RowConstraints) -> list[FitJob]:
-        """The fits that choose the threshold of one: of the same model on folds of its own rows,
-        which are the same for all models that are trained on these."""
+        """Return the fits that choose the threshold of a job: the same model on folds of its rows.
+
+        Folds are the same for all models with the same training rows.
+        """
         if not self.chooses:
             return []
         drawn = np.random.SeedSequence((self.seed, 1, *job.key)).generate_state(1)[0]
@@ -184,7 +195,7 @@ class ThresholdTuning:
         ]  # fmt: skip
 
     def scored(self, said: ModelPredictions, truth: Any, weight: Any, name: str) -> ScoredRows:
-        """What a model said of rows, as scores of the positive class."""
+        """Return the predictions of a model as scores of the positive class."""
         table = said.probability if said.probability is not None else said.scores
         classes = [label_name(label) for label in said.classes] if said.classes is not None else []
         if table is None:
@@ -201,19 +212,19 @@ class ThresholdTuning:
         return ScoredRows(self.positive(truth), score, self.positive(said.labels), weight)
 
     def positive(self, labels: Any) -> npt.NDArray[np.bool_]:
-        """Which labels are of the positive class."""
+        """Return which labels are those of the positive class."""
         known, codes = np.unique(np.asarray(labels), return_inverse=True)
         return np.array([label_name(one) == self.names[1] for one in known], np.bool_)[codes]
 
     def labels(self, said: ModelPredictions, predicted: npt.NDArray[np.bool_]) -> Any:
-        """Labels as a model has them, of what is predicted positive."""
+        """Return the labels of a model for rows that are predicted positive or negative."""
         place = [label_name(label) for label in said.classes].index(self.names[1])
         return np.asarray(said.classes)[np.where(predicted, place, 1 - place)]
 
     # --- Choosing, and what it gains ----------------------------------------------------------
 
     def chosen(self, on: ScoredRows, name: str) -> ThresholdChoice:
-        """The threshold that the rule chooses on some rows."""
+        """Return the threshold that the rule chooses on some rows."""
         if not isinstance(self.rule, ThresholdRule):
             return ThresholdChoice(float(self.rule), on)
         table = ScoreTable.from_rows(on.truth, on.score, on.weight)
@@ -234,8 +245,10 @@ class ThresholdTuning:
         chosen_on: str,
         gain: Callable[[FloatArray], Estimate],
     ) -> TunedThreshold:
-        """What a threshold for each split gains by a measure, where it was chosen and on the rows
-        tested; ``gain`` makes an estimate of the gains on these."""
+        """Return the gain of tuned thresholds, on the rows of the choice and on test rows.
+
+        ``gain`` estimates the mean of the gains on the test rows.
+        """
         pairs = list(zip(choices, tested, strict=True))
         there = [c.on.value(measure, c.threshold) for c in choices]
         tuned = np.array([rows.value(measure, c.threshold) for c, rows in pairs])
@@ -258,7 +271,7 @@ def _rule(text: str) -> ThresholdRule:
 def split_gain(
     measure: Measure, sizes: tuple[float, float], level: float
 ) -> Callable[[FloatArray], Estimate]:
-    """The mean gain over splits, by the corrected resampled t."""
+    """Return a function that estimates the mean gain over splits by the corrected resampled t."""
 
     def gain(values: FloatArray) -> Estimate:
         if not np.isfinite(values).all():
@@ -277,7 +290,7 @@ def split_gain(
 def paired_gain(
     measure: Measure, choice: ThresholdChoice, rows: ScoredRows, names: tuple[str, str], **how: Any
 ) -> Callable[[FloatArray], Estimate]:
-    """The gain of one split, by the rows that are tested: a paired difference."""
+    """Return a function that estimates the gain of one split, paired by its test rows."""
 
     def gain(values: FloatArray) -> Estimate:
         value = float(values[0])
@@ -306,8 +319,12 @@ def _undefined_gain(measure: Measure, value: float, level: float, why: str) -> E
 
 @dataclass(frozen=True, eq=False)
 class ThresholdGains:
-    """What thresholds gain that were ``tuned``, model by model, on rows that ``chosen_on`` names;
-    of the ``sizes`` of parts, or (None) of one split by its rows, with what is known ``beside``."""
+    """Gains of ``tuned`` thresholds by model.
+
+    ``chosen_on`` describes the rows of the choice. ``sizes`` are the numbers of training and test
+    rows of all splits, None if there is one split, whose intervals are those of its rows.
+    ``beside`` are options of the intervals.
+    """
 
     tuning: ThresholdTuning
     tuned: Mapping[str, TunedThresholds]
@@ -316,8 +333,10 @@ class ThresholdGains:
     beside: Mapping[str, Any]
 
     def told(self, measures: Sequence[Measure]) -> tuple[TunedThreshold, ...]:
-        """By each measure that the rule is about; where it is about none of counts, by the first
-        of those evaluated."""
+        """Return the gains by each measure of the rule.
+
+        If the rule uses no measure of the confusion matrix, the first one evaluated is used.
+        """
         of_counts = (one for one in measures if one.definition.statistic is ConfusionMatrix)
         gauges = self.tuning.gauges or tuple(of_counts)[:1]
         return tuple(
@@ -338,7 +357,7 @@ _HALF = 0.5
 
 
 class ThresholdedLabels(NamedTuple):
-    """The labels that thresholds make, a column for each system, and what these were."""
+    """Labels at the tuned thresholds, a column for each system, and the thresholds."""
 
     labels: dict[str, Any]
     tuned: dict[str, TunedThresholds]
@@ -351,13 +370,15 @@ def tuned_elsewhere(
     said: Mapping[str, Any],
     weight: FloatArray | None,
 ) -> ThresholdedLabels:
-    """Chooses for each fold on the predictions of the other folds of its repetition, which models
-    made that did not see the rows; of one split on its validation rows.
+    """Tune the thresholds of external predictions.
+
+    The threshold of each fold is chosen on the other folds of its repetition, whose predictions are
+    out-of-fold; with a single split it is chosen on the validation rows.
 
     Raises
     ------
     InputError
-        Where no system has scores, and where there are no other rows to choose on.
+        If no system has scores, or there are no other rows to choose on.
     """
     classes = encode_binary(truth, tuning.names[1])
     given = {
@@ -394,14 +415,14 @@ def _columns(given: Any, kind: str) -> Mapping[str, Any]:
 
 
 def _positive_mask(values: Any, classes: BinaryLabels, what: str) -> npt.NDArray[np.bool_]:
-    """Which rows a system says are positive."""
+    """Return which rows a system predicts positive."""
     made = encode_predictions(values, classes, what)
     check_length(made, len(classes.positive), what)
     return np.asarray(made, np.bool_)
 
 
 def _score(values: Any, classes: BinaryLabels, kind: str) -> FloatArray:
-    """The score of the positive class of each row."""
+    """Return the score of the positive class of each row."""
     if kind == "probability":
         score = positive_probability(values, classes, kind)
     else:
@@ -424,7 +445,7 @@ def _make_scored_rows(
 
 
 def _chosen_on(design: SplitDesign, part: TrainTestIndices) -> Places:
-    """The rows that the threshold of a part is chosen on."""
+    """Return the rows that the threshold of a part is chosen on."""
     if design.split is not None:
         if not design.spare:
             raise InputError(

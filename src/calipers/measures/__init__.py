@@ -1,4 +1,4 @@
-"""The catalogue: one short definition a measure, one file a family."""
+"""Catalogue of measures: one short definition per measure, one module per family."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ if not TYPE_CHECKING:  # type checkers know the names from above, and find missp
 
 
 class _Callable(ModuleType):
-    """Lets ``calipers.measures`` be both the package and the function that lists it."""
+    """Module type that makes ``calipers.measures`` the package and the function that lists it."""
 
     def __call__(self, family: str | None = None) -> list[Measure]:
         from calipers.measures.name_parsing import list_measures

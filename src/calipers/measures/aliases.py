@@ -1,7 +1,7 @@
-"""What other tools write, in the words of the catalogue.
+"""Translation of names of measures of other tools to those of the catalogue.
 
-Another name for a measure is an alias, and stands in its definition. Here is what says more than
-the name: parameters that are called otherwise, and those that are written into a name.
+Plain aliases are in the definitions of measures. This module is for names that say more: parameters
+with other names, and parameters that are written into a name.
 
     trec_eval      set_F_0.25  Rprec_mult_1.20  rbp_p=0.8  ndcg_1=3,2=9  utility_2,-1,0,0
     ir_measures    NumRet(rel=1)  SetP(relative=True)  BPM(max_rel=3)@10  NRBP(beta=0.6)
@@ -102,7 +102,7 @@ _NUMBERED = re.compile(r"[-_.]?\d.*$")
 
 
 def read_otherwise(family: str, measure: str, name: str) -> str:
-    """What the name that was used for a measure means elsewhere, where that is another number."""
+    """Return a note if the name used for a measure means another quantity elsewhere."""
     stem = _NUMBERED.sub("", name)
     for spelled, note in READ_OTHERWISE.get((family, measure), {}).items():
         begins = spelled.endswith("_") and name.lower().startswith(spelled.lower())
@@ -112,10 +112,15 @@ def read_otherwise(family: str, measure: str, name: str) -> str:
 
 
 def translate_name(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
-    """The name of a measure, what stands behind its ``@``, and its parameters, as we write them.
+    """Translate the name of a measure, the value after its ``@``, and its parameters.
 
-    What another tool means but we do not have is a :class:`ValueError`.
+    Raises
+    ------
+    ValueError
+        If the name is of a measure of another tool that the catalogue does not have.
 
+    Examples
+    --------
     >>> translate_name("rbp.95", None, {})
     ('RBP', None, {'p': 0.95, 'gain': 'grade'})
     >>> translate_name("set_F_0.25", None, {})
@@ -167,7 +172,7 @@ def _parse_float(text: str) -> float:
 
 
 def _pairs(text: str) -> Parameters:
-    """``1=3,2=9`` are gains, ``p=0.8`` is a persistence."""
+    """Parse parameters: ``1=3,2=9`` are gains, ``p=0.8`` is a persistence."""
     pairs = dict(pair.split("=") for pair in text.split(","))
     found: Parameters = {"p": float(pairs.pop("p"))} if "p" in pairs else {}
     gains = {int(grade): float(gain) for grade, gain in pairs.items()}
@@ -277,7 +282,7 @@ def _lectures(name: str, at: str | None, values: Parameters) -> Words:
 
 
 def _translate_former(name: str, at: str | None, values: Parameters) -> Words:
-    """What measures of ours were called before."""
+    """Translate former names of measures of Calipers."""
     if name.lower() == "ece" and values.get("estimator") == "debiased":
         del values["estimator"]
         return "RMSCE", at, values

@@ -1,14 +1,14 @@
-"""Averages of a measure of two classes over several, each against the rest.
+"""Averages over classes of binary measures, each class against all others.
 
-With v_k the value of class k, the macro average is Σ v_k over the number of classes, the weighted
-average is Σ T_k v_k / Σ T_k with T_k the weight of the rows that truly are of class k. (The micro
-average needs no averaging: it is the measure of the counts of all classes added up.)
+With v_k the value of class k, the macro average is Σ v_k over the number of classes. The weighted
+average is Σ T_k v_k / Σ T_k, where T_k is the weight of the rows whose true class is k. The micro
+average is not an average: it is the measure of the summed counts of all classes.
 
-A class that occurs neither in truth nor in prediction says nothing and is left out. A class that
-occurs but has no value, precision where nothing is predicted so, leaves the mean undefined.
-scikit-learn has another convention, its ``zero_division``, which ``undefined=`` asks for: 0 or 1
-stand for a class without a value, or it is left out (NaN), absent classes that ``labels=`` names
-are classes without a value, and a weighted average without any weight is a plain one.
+A class that occurs neither in truth nor in prediction is omitted. A class that occurs but whose
+value is undefined, such as precision without predictions of the class, makes the mean undefined.
+scikit-learn has another convention, its ``zero_division``, which ``undefined=`` selects: the value
+of such a class is 0 or 1, or the class is omitted (NaN); absent classes that ``labels=`` names are
+classes without a value, and a weighted average without any weight is unweighted.
 """
 
 from __future__ import annotations
@@ -57,8 +57,11 @@ UNDEFINED: Mapping[str, float | None] = {"nan": None, "zero": 0.0, "one": 1.0, O
 
 
 def conventional_value(definition: Any, undefined: str) -> float | None:
-    """The value that stands where there is none: of retrieval any, of labels where the range ends,
-    and of correlations 0 alone."""
+    """Return the value by convention of an undefined measure, or None if it stays undefined.
+
+    In retrieval any convention applies. For measures of labels the value has to be an end of the
+    range, and for correlations only 0 applies.
+    """
     value, (low, high) = UNDEFINED[undefined], definition.range
     fits = bool(np.isfinite(high - low)) and (value == 0 or low == 0)
     fits = fits and definition.reads in ("labels", "sets")
@@ -72,7 +75,13 @@ WEIGHTS = "weights"
 
 
 def selected_classes(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Which classes an average is of. Raises ``ValueError`` for one that there is not."""
+    """Return the mask of the classes that an average is of.
+
+    Raises
+    ------
+    ValueError
+        If there is no such class, or there are not as many weights as outputs.
+    """
     how, names = among or ("without", ())
     if how == WEIGHTS:
         if len(names) != len(labels):
@@ -85,13 +94,12 @@ def selected_classes(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool
 
 
 def format_class_set(among: Among) -> list[str]:
-    """How the name of an average says of which classes it is."""
+    """Format the set of classes of an average, as in its name."""
     return [] if among is None else [f"{among[0]}=[{','.join(map(repr, among[1]))}]"]
 
 
 def output_weights(among: Among) -> FloatArray | None:
-    """What each of the outputs that an average is of counts for, in all 1; None where all count
-    alike."""
+    """Return the weights of the outputs of an average, which sum to 1; None if they are equal."""
     if among is None or among[0] != WEIGHTS:
         return None
     weights = np.array([float(weight) for weight in among[1] if float(weight) > 0])
@@ -99,14 +107,17 @@ def output_weights(among: Among) -> FloatArray | None:
 
 
 def weighted_output_mean(among: Among, values: FloatArray) -> FloatArray:
-    """The mean of the values of outputs along the last axis."""
+    """Compute the weighted mean of the values of outputs along the last axis."""
     weights = output_weights(among)
     return np.asarray(values.mean(axis=-1) if weights is None else values @ weights)
 
 
 def average_value(measure: Any, statistic: Any) -> FloatArray | None:
-    """The mean over classes or outputs that a measure asks for; NaN where
-    :func:`undefined_average` says why. None where it asks for none, or its counts are added up."""
+    """Compute the requested mean over classes or outputs.
+
+    It is NaN for the reasons of :func:`undefined_average`. It is None if no average is requested,
+    or for a micro average, whose counts are summed.
+    """
     if isinstance(statistic, ConfusionMatrix) and measure.average in ("macro", "weighted"):
         return _mean(*_class_values(measure, statistic))
     if isinstance(statistic, NumericMoments) and measure.average is not None:
@@ -118,7 +129,7 @@ def average_value(measure: Any, statistic: Any) -> FloatArray | None:
 
 
 def undefined_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
-    """Where that mean is undefined, by reason."""
+    """Return where the mean over classes or outputs is undefined, by reason."""
     if isinstance(statistic, ConfusionMatrix) and measure.average in ("macro", "weighted"):
         weight, values = _class_values(measure, statistic)
         return {
@@ -140,15 +151,17 @@ def _mean(weight: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def _class_values(measure: Any, matrix: ConfusionMatrix) -> tuple[FloatArray, FloatArray]:
-    """What each class counts for, and its value: that is taken once for the mean, for its reasons
-    and for other means of it."""
+    """Return the weight of each class and its value.
+
+    Values are cached for the mean, its reasons and other averages.
+    """
     each, plain = matrix.one_vs_rest(), measure.plain
     values = cached(each, ("values", plain), lambda: plain.apply(each))
     return weights_by_class(measure, matrix, values), values
 
 
 def weights_by_class(measure: Any, matrix: ConfusionMatrix, values: FloatArray) -> FloatArray:
-    """What each class counts for in an average."""
+    """Return the weight of each class in an average."""
     each, picked = matrix.one_vs_rest(), measure.picked(matrix.labels)
     weight = np.asarray(each.averaging(measure.average) * picked)
     if measure.convention == "nan":
@@ -165,5 +178,5 @@ def weights_by_class(measure: Any, matrix: ConfusionMatrix, values: FloatArray) 
 
 
 def is_multioutput(statistic: Any) -> bool:
-    """Whether a statistic is of several outputs."""
+    """Return whether a statistic is of several outputs."""
     return isinstance(statistic, NumericMoments) and statistic.of_truth.ndim > 0

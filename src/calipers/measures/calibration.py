@@ -1,13 +1,14 @@
-"""Measures of how far probabilities can be taken at their word, over the table of probabilities.
+"""Measures of calibration, over the table of distinct probabilities.
 
-Everything here is read off the distinct probabilities and the weight of both classes at each.
-Bins are (0, 1/B], (1/B, 2/B], …, with 0 in the first (``equal-width``); or hold as equal shares of
-the weight as tied probabilities allow (``equal-mass``). In bin b, w is its share of the weight, p̄
-its mean probability and ȳ its share of positives.
+Everything is computed from the distinct probabilities and the weight of both classes at each. Bins
+are (0, 1/B], (1/B, 2/B], …, with 0 in the first (``equal-width``), or have weights as equal as tied
+probabilities allow (``equal-mass``). For bin b, w is its proportion of the weight, p̄ its mean
+probability and ȳ its proportion of positives.
 
-With more than two classes, errors, recalibration and Spiegelhalter's test are those of the label
-that is given: whether the most probable class is the true one, and its probability. Skill is that
-of all classes, against their shares. Everything else is asked of one class: ``reliability[cat]``.
+With more than two classes, errors, recalibration and Spiegelhalter's test are those of the
+predicted class: whether the most probable class is correct, and its probability. Skill is that of
+all classes, relative to the class proportions. All other measures need a class:
+``reliability[cat]``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _HAIR = 1e-9
 
 
 def _apply_to_levels(table: ScoreTable, compute: Callable[[ProbabilityLevels], Any]) -> FloatArray:
-    """What is computed from the levels of each table of a stack; NaN for one without rows."""
+    """Compute a value from the levels of each table of a stack; NaN for one without rows."""
     shape = table.positive.shape[:-1]
     out = np.full(shape, NAN)
     for place in np.ndindex(shape):
@@ -51,12 +52,12 @@ def _formula(compute: Callable[..., float]) -> Formula:
 
 
 def _level_condition(holds: Callable[[ProbabilityLevels, Mapping[str, Any]], bool]) -> Any:
-    """A condition on levels as one on tables."""
+    """Return a condition on levels as a condition on tables."""
     return lambda table, given: _apply_to_levels(table, lambda levels: holds(levels, given)) == 1
 
 
 def register_formula(name: str, **traits: Any) -> Callable[[Callable[..., float]], Formula]:
-    """Put a formula over levels into the catalogue."""
+    """Return a decorator that registers a formula over levels as a measure."""
     reasons = {"no_rows": lambda s, _: s.total_positive + s.total_negative == 0}
     traits["undefined"] = reasons | traits.get("undefined", {})
 
@@ -69,7 +70,7 @@ def register_formula(name: str, **traits: Any) -> Callable[[Callable[..., float]
 
 
 def _equal_width_indices(table: ScoreTable, bins: int, **how: str) -> IntArray | None:
-    """Bins of equal width, which what is drawn of the rows does not move."""
+    """Return the indices of bins of equal width, which do not change under resampling."""
     return width_bin(table.scores, bins) if "equal-width" in how.values() else None
 
 
@@ -81,8 +82,10 @@ ONE_CLASS = {"one_class": _level_condition(lambda x, _: x.has_one_class)}
 
 
 def _n_impossible(table: ScoreTable, given: Mapping[str, Any]) -> Any:
-    """How many rows have a class to which probability 0 was given, where the loss is that of logs;
-    of weighted rows whether any has."""
+    """Count the rows whose class has probability 0, if the loss is the log loss.
+
+    With weights, the result is whether there are any.
+    """
     if not _is_log(given):
         return np.zeros(table.positive.shape[:-1], bool)
     found = np.nan_to_num(_apply_to_levels(table, _given_nothing))
@@ -90,7 +93,7 @@ def _n_impossible(table: ScoreTable, given: Mapping[str, Any]) -> Any:
 
 
 def _given_nothing(x: ProbabilityLevels) -> float:
-    """The weight of the rows whose class was given probability 0."""
+    """Return the weight of the rows whose class has probability 0."""
     of_negatives = (x.total - x.positive)[x.probability >= 1].sum()
     return float(x.positive[x.probability <= 0].sum() + of_negatives)
 
@@ -106,7 +109,7 @@ def _is_log(given: Mapping[str, Any]) -> bool:
 
 
 def _loss(x: ProbabilityLevels, loss: str, answer: FloatArray | float | None = None) -> float:
-    """The mean loss of an answer to each level, of the probabilities themselves by default."""
+    """Compute the mean loss of a prediction for each level, by default its probability."""
     answer = np.broadcast_to(x.probability if answer is None else answer, x.total.shape)
     if loss == "Brier":
         each = x.positive * np.square(1 - answer) + (x.total - x.positive) * np.square(answer)
@@ -140,11 +143,12 @@ skill = partial(
     skill_of="Brier",
 )
 def brier_skill(x: ProbabilityLevels) -> float:
-    """Brier skill score: 1 − Brier/(π(1 − π)), relative to the best constant prediction, the
-    prevalence π. It is negative where that prediction is better.
+    """Brier skill score: 1 − Brier/(π(1 − π)), relative to the best constant prediction.
 
-    With more than two classes the best constant prediction is the class proportions πₖ, with a
-    score of 1 − Σ πₖ².
+    The best constant prediction is the prevalence π; the score is negative if that prediction is
+    better. With more than two classes the best constant prediction is the class proportions πₖ,
+    with a Brier score of 1 − Σ πₖ². It is at most 1 and undefined without rows, or if all rows
+    belong to one class.
     """
     return _skill(x, "Brier")
 
@@ -155,7 +159,9 @@ def log_loss_skill(x: ProbabilityLevels) -> float:
     """Log loss skill score: 1 − log loss/H(π), where H(π) is the entropy of the labels.
 
     H(π) = −π ln π − (1 − π) ln(1 − π) is the log loss of the best constant prediction, the
-    prevalence π; with more than two classes it is −Σ πₖ ln πₖ, with the class proportions πₖ.
+    prevalence π; with more than two classes it is −Σ πₖ ln πₖ, with the class proportions πₖ. It is
+    at most 1. It is undefined without rows, if all rows belong to one class, or if a true class has
+    probability 0.
     """
     return _skill(x, "log-loss")
 
@@ -165,9 +171,10 @@ def log_loss_skill(x: ProbabilityLevels) -> float:
 def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Miscalibration component of a loss: the reduction of the mean loss by recalibration.
 
-    Loss(p) − Loss(p̂), where p̂ is the isotonic regression of the outcome on p (CORP). With
+    It is Loss(p) − Loss(p̂), where p̂ is the isotonic regression of the outcome on p (CORP). With
     ``discrimination`` and ``uncertainty``, loss = miscalibration − discrimination + uncertainty,
-    exactly.
+    exactly. It is 0 or more, and undefined without rows, or if the loss is the log loss and a true
+    class has probability 0.
     """
     return max(_loss(x, loss) - _loss(x, loss, x.isotonic_fit), 0.0)
 
@@ -175,10 +182,11 @@ def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
 @register_formula("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
             interval="pivotal", reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
-    """Discrimination component of a loss: the reduction of the mean loss by the recalibrated
-    probabilities, compared with the best constant prediction.
+    """Discrimination component of a loss: its reduction by discriminating probabilities.
 
-    Loss(π) − Loss(p̂), with the prevalence π and the isotonic regression p̂ (CORP).
+    It is Loss(π) − Loss(p̂), the difference in mean loss of the best constant prediction, which is
+    the prevalence π, and of the recalibrated probabilities p̂, which are the isotonic regression of
+    the outcome on p (CORP). It is 0 or more, and undefined without rows.
     """
     return max(_loss(x, loss, x.prevalence) - _loss(x, loss, x.isotonic_fit), 0.0)
 
@@ -186,10 +194,11 @@ def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
 @register_formula("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)),
             joint_positions=lambda s, loss: np.zeros(len(s.scores), np.int64))  # fmt: skip
 def uncertainty(x: ProbabilityLevels, loss: str = "Brier") -> float:
-    """Uncertainty component of a loss: the mean loss of the best constant prediction, the
-    prevalence π.
+    """Uncertainty component of a loss: the mean loss of the best constant prediction.
 
-    It is π(1 − π) for the Brier score and the entropy of the labels for the log loss.
+    The best constant prediction is the prevalence π. The component is π(1 − π) for the Brier score
+    and the entropy of the labels for the log loss. It ranges from 0 to ln 2 and is undefined
+    without rows.
     """
     return _loss(x, loss, x.prevalence)
 
@@ -199,7 +208,8 @@ def reliability(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-widt
     """Reliability by Murphy's decomposition: Σ w(p̄ − ȳ)² over bins, 0 at best.
 
     With ``binning='distinct'`` every probability is its own bin and Brier = reliability −
-    resolution + uncertainty exactly; otherwise the variation within bins remains.
+    resolution + uncertainty exactly; otherwise the variation within bins remains. It ranges from 0
+    to 1 and is undefined without rows.
     """
     b = _bin_levels(x, bins, binning)
     return float(np.dot(b.total, np.square(b.probability - b.share))) / b.weight
@@ -208,7 +218,10 @@ def reliability(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-widt
 @register_formula("resolution", higher_is_better=True, range=(0, 0.25), interval="pivotal",
             joint_positions=_equal_width_indices, reference="Murphy 1973")  # fmt: skip
 def resolution(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width") -> float:
-    """Resolution by Murphy's decomposition: Σ w(ȳ − π)² over bins, π the prevalence."""
+    """Resolution by Murphy's decomposition: Σ w(ȳ − π)² over bins, π the prevalence.
+
+    It ranges from 0 to ¼ and is undefined without rows.
+    """
     b = _bin_levels(x, bins, binning)
     return float(np.dot(b.total, np.square(b.share - x.prevalence))) / b.weight
 
@@ -217,14 +230,14 @@ def resolution(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width
 
 
 def _bin_levels(x: ProbabilityLevels, bins: int, binning: str) -> ProbabilityLevels:
-    """The levels by bin."""
+    """Merge the levels by bin."""
     return x if binning == "distinct" else x.merge_levels(bin_starts(x, bins, binning))
 
 
 def bin_starts(
     x: ProbabilityLevels, bins: int, binning: str = "equal-mass", estimator: str | None = None
 ) -> IntArray:
-    """Where the bins begin."""
+    """Return the indices at which the bins begin."""
     how = estimator or binning
     if how in ("distinct", "sweep"):
         return np.arange(len(x)) if how == "distinct" else x.sweep()
@@ -240,14 +253,16 @@ binned_error = partial(error, is_multiclass=True, binned=bin_starts)
 def expected_calibration_error(
     x: ProbabilityLevels, bins: int = 15, estimator: str = "equal-width"
 ) -> float:
-    """Expected calibration error, by a named estimator.
+    """ECE (expected calibration error), by a named estimator.
 
-    All are biased upwards where probabilities are nearly right; the limits of their intervals are
-    not. ``RMSCE`` takes off what chance adds; ``Spiegelhalter-z`` and the band of the calibration
-    curve test for calibration.
-    ``equal-width`` and ``equal-mass``: Σ w|p̄ − ȳ| over bins. ``sweep``: the same over as many bins
-    of equal mass as there can be while their shares of positives ascend, whatever ``bins`` is.
-    Bins of equal width are closed on the right: (0, 1/B], (1/B, 2/B], …, with 0 in the first.
+    ``equal-width`` and ``equal-mass``: Σ w|p̄ − ȳ| over bins. Bins of equal width are closed on the
+    right: (0, 1/B], (1/B, 2/B], …, with 0 in the first. ``sweep``: the same over the largest number
+    of bins of equal mass with increasing proportions of positives, irrespective of ``bins``.
+
+    All estimators are biased upwards for well-calibrated probabilities; the limits of their
+    intervals are bias-corrected. ``RMSCE`` subtracts the expected contribution of chance;
+    ``Spiegelhalter-z`` and the band of the calibration curve test for calibration. It ranges from 0
+    to 1 and is undefined without rows.
     """
     b = x.merge_levels(x.sweep()) if estimator == "sweep" else _bin_levels(x, bins, estimator)
     return float(np.dot(b.total, np.abs(b.probability - b.share))) / b.weight
@@ -262,12 +277,13 @@ def _has_singleton_bin(x: ProbabilityLevels, given: Mapping[str, Any]) -> bool:
        undefined={"one_row_in_a_bin": _level_condition(_has_singleton_bin)},
        reference="Kumar, Liang and Ma 2019")  # fmt: skip
 def root_mean_squared_calibration_error(x: ProbabilityLevels, bins: int = 15) -> float:
-    """Root mean squared calibration error, debiased: the root of Σ w((p̄ − ȳ)² − ȳ(1 − ȳ)/(n − 1))
-    over bins of equal mass with n rows each, 0 where the sum is negative.
+    """Root mean squared calibration error, debiased.
 
-    The subtracted term is the expected square under perfect calibration. It is a root mean square
-    and no mean of absolute errors as ECE is. Of weighted rows n is their effective number,
-    (Σw)²/Σw². It is undefined where a bin holds one row.
+    It is the root of Σ w((p̄ − ȳ)² − ȳ(1 − ȳ)/(n − 1)) over bins of equal mass with n rows each, 0
+    if the sum is negative. The subtracted term is the expected square under perfect calibration. It
+    is a root mean square, not a mean of absolute errors as ECE is. For weighted rows n is their
+    effective number, (Σw)²/Σw². It ranges from 0 to 1 and is undefined without rows, or if a bin
+    has one row.
     """
     b = _bin_levels(x, bins, "equal-mass")
     squares = np.square(b.probability - b.share) - b.share * (1 - b.share) / (b.effective - 1)
@@ -280,7 +296,10 @@ def root_mean_squared_calibration_error(x: ProbabilityLevels, bins: int = 15) ->
 def maximum_calibration_error(
     x: ProbabilityLevels, bins: int = 15, binning: str = "equal-width"
 ) -> float:
-    """Maximum calibration error: the largest |p̄ − ȳ| of a bin, however few rows it holds."""
+    """Maximum calibration error: the largest |p̄ − ȳ| of a bin, however few rows it has.
+
+    It ranges from 0 to 1 and is undefined without rows.
+    """
     b = _bin_levels(x, bins, binning)
     return float(np.abs(b.probability - b.share).max())
 
@@ -323,11 +342,13 @@ recalibrated = partial(
 
 @recalibrated("calibration-slope", coefficient=1, undefined=NO_LINE)
 def calibration_slope(x: ProbabilityLevels, delta: float = 0.0) -> float:
-    """Calibration slope: the maximum likelihood estimate of b in logit P(y = 1) = a + b·logit(p); 1
-    is calibrated.
+    """Calibration slope: the estimate of b in logit P(y = 1) = a + b·logit(p).
 
-    Below 1 the probabilities are too extreme (overfitted, as a rule), above 1 too timid. A
-    probability of 0 or 1 has no logit; ``delta`` = Δ moves all into [Δ, 1 − Δ].
+    It is the maximum likelihood estimate, 1 for calibrated probabilities. Below 1 the probabilities
+    are too extreme (typically from overfitting), above 1 not extreme enough. A probability of 0 or
+    1 has no finite logit; ``delta`` = Δ clips all probabilities to [Δ, 1 − Δ]. It is undefined
+    without rows, if a probability is 0 or 1, if all rows belong to one class, or if the classes are
+    separated.
     """
     x = x.clip(delta)
     return NAN if x.has_certain_levels or x.is_separated else x.line[1]
@@ -336,12 +357,13 @@ def calibration_slope(x: ProbabilityLevels, delta: float = 0.0) -> float:
 @recalibrated("calibration-intercept", coefficient=0, aliases=("calibration-in-the-large",),
               undefined=NO_LINE)  # fmt: skip
 def calibration_intercept(x: ProbabilityLevels, slope: str = "one", delta: float = 0.0) -> float:
-    """Calibration intercept: the maximum likelihood estimate of a in logit P(y = 1) = a + logit(p);
-    0 is calibrated.
+    """Calibration intercept: the estimate of a in logit P(y = 1) = a + logit(p).
 
-    Calibration in the large: above 0 the probabilities are too low, below 0 too high. With
-    ``slope='fitted'`` it is the a of the line of ``calibration-slope``. ``delta`` is that of
-    ``calibration-slope``.
+    It is the maximum likelihood estimate (calibration in the large), 0 for calibrated
+    probabilities. Above 0 the probabilities are too low, below 0 too high. With ``slope='fitted'``
+    it is the a of the line of ``calibration-slope``. ``delta`` is that of ``calibration-slope``. It
+    is undefined without rows, if a probability is 0 or 1, if all rows belong to one class, or, with
+    ``slope='fitted'``, if the classes are separated.
     """
     x = x.clip(delta)
     if x.has_certain_levels or x.has_one_class:
@@ -375,8 +397,9 @@ def _spiegelhalter(x: ProbabilityLevels) -> float:
 def spiegelhalter_z(x: ProbabilityLevels) -> float:
     """Spiegelhalter's z: Σ(y − p)(1 − 2p)/√Σ(1 − 2p)²p(1 − p), standard normal if calibrated.
 
-    It is the Brier score minus what it should be if all probabilities were right, in standard
-    errors. With weights it is Σw(y − p)(1 − 2p)/√Σw²(1 − 2p)²p(1 − p).
+    It is the difference of the Brier score from its expected value under calibration, in standard
+    errors. With weights it is Σw(y − p)(1 − 2p)/√Σw²(1 − 2p)²p(1 − p). It is undefined without
+    rows, or if all probabilities are 0, ½ or 1.
     """
     return _spiegelhalter(x)
 
@@ -384,8 +407,9 @@ def spiegelhalter_z(x: ProbabilityLevels) -> float:
 @register_formula("Spiegelhalter-p", higher_is_better=None, is_multiclass=True, range=(0, 1),
             undefined=NO_VARIANCE, interval="none", reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_p(x: ProbabilityLevels) -> float:
-    """P-value of Spiegelhalter's test: the probability of a |z| at least as large under
-    calibration.
+    """P-value of Spiegelhalter's test: P(|Z| ≥ |z|) under calibration.
+
+    It is undefined without rows, or if all probabilities are 0, ½ or 1.
     """
     return math.erfc(abs(_spiegelhalter(x)) / math.sqrt(2))
 
@@ -422,12 +446,14 @@ hosmer_lemeshow = partial(
 
 @hosmer_lemeshow("Hosmer-Lemeshow", higher_is_better=False, range=(0, inf))
 def hosmer_lemeshow_statistic(x: ProbabilityLevels, groups: int = 10) -> float:
-    """Hosmer and Lemeshow's χ²: Σ (O − E)²/(E(1 − E/n)) over groups of equal size by probability,
-    with O positives among n rows where the probabilities add up to E.
+    """Hosmer and Lemeshow's χ²: Σ (O − E)²/(E(1 − E/n)) over groups of equal size.
 
-    Rows of equal probability stay together, so that there may be fewer groups. With weights O and E
-    are sums of them, and Σw²·Ē(1 − Ē), with the mean probability Ē, takes the place of E(1 − E/n).
-    It grows with the rows, and depends on how they are grouped.
+    Groups are formed by probability. O is the number of positives among the n rows of a group, and
+    E the sum of their probabilities. Rows of equal probability are in one group, so that there may
+    be fewer groups. With weights O and E are weighted sums, and Σw²·Ē(1 − Ē), with the mean
+    probability Ē, replaces E(1 − E/n). The statistic increases with the number of rows and depends
+    on the grouping. It is undefined without rows, if a group has only probabilities of 0 or only of
+    1, or if there are no degrees of freedom.
     """
     return _hosmer_lemeshow(x, groups)
 
@@ -436,24 +462,25 @@ def hosmer_lemeshow_statistic(x: ProbabilityLevels, groups: int = 10) -> float:
 def hosmer_lemeshow_degrees(
     x: ProbabilityLevels, groups: int = 10, *, fitted: bool = False
 ) -> float:
-    """Degrees of freedom of Hosmer and Lemeshow's χ²: the number of groups, and two fewer where the
-    probabilities were ``fitted`` to these very rows."""
+    """Degrees of freedom of Hosmer and Lemeshow's χ²: the number of groups.
+
+    If the probabilities were ``fitted`` to the same rows, it is the number of groups minus two.
+    """
     return _degrees(x, groups, fitted=fitted)
 
 
 @hosmer_lemeshow("Hosmer-Lemeshow-p", higher_is_better=None, range=(0, 1))
 def hosmer_lemeshow_p(x: ProbabilityLevels, groups: int = 10, *, fitted: bool = False) -> float:
-    """P-value of the Hosmer–Lemeshow test: the probability of a χ² at least as large under
-    calibration.
+    """P-value of the Hosmer–Lemeshow test: the probability of a χ² at least as large.
 
-    By the χ² distribution, whose degrees of freedom are the groups, and two fewer where the
-    probabilities were ``fitted`` to these very rows.
+    It is from the χ² distribution. The degrees of freedom are the number of groups, minus two if
+    the probabilities were ``fitted`` to the same rows. It is undefined if the statistic is.
     """
     return _chi_squared_above(_hosmer_lemeshow(x, groups), _degrees(x, groups, fitted=fitted))
 
 
 def _chi_squared_above(value: float, degrees: int) -> float:
-    """P(χ² > value) for whole degrees of freedom, by adding two at a time."""
+    """Compute P(χ² > value) for integer degrees of freedom, by a recurrence over pairs of them."""
     if math.isnan(value) or degrees < 1:
         return NAN
     half, odd = value / 2, degrees % 2

@@ -1,4 +1,4 @@
-"""Measures of clusters by distances between their points, and what each of them favours."""
+"""Internal cluster indices, from distances between points, and their known biases."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ _FAVOURS = {
 
 
 def bias_description(measure: Measure) -> str:
-    """In a few words; empty where nothing is known."""
+    """Return a short description of what an index favors; empty if none is known."""
     d = measure.definition
     return _FAVOURS.get(d.name, _FAVOURS.get(d.family, ""))
 
 
 def silhouettes(own: FloatArray, other: FloatArray, **_: object) -> FloatArray:
-    """Of distances to one's own cluster, NaN where there is no other point in it, and to the
-    nearest other one."""
+    """Compute silhouettes from the distances to the own cluster and to the nearest other one.
+
+    The distance to the own cluster is NaN if it has no other point; the silhouette is then 0.
+    """
     most = np.maximum(own, other)
     value = (other - own) / np.where(most > 0, most, 1.0)
     return np.where(np.isnan(own), 0.0, value)
@@ -47,29 +49,35 @@ silhouette = partial(
 
 @silhouette("silhouette", aliases=("silhouette_score",), reference="Rousseeuw (1987)")
 def mean_silhouette(m: Moments, to: str = "points", exponent: int = 1) -> FloatArray:
-    """Silhouette: the mean of (b − a)/max(a, b) over all points, a and b being mean distances to
-    the other points of one's cluster and to those of the nearest other cluster; 0 for a point that
-    is alone.
+    """Silhouette: the mean of (b − a)/max(a, b) over all points.
 
-    The point itself does not count in a: of a cluster of n points it is a sum over n − 1, as in
-    scikit-learn. Texts that divide by n, with the point's distance of 0 to itself in the sum, have
-    a smaller a, (n − 1)/n of this one, and so larger silhouettes, most of all in small clusters.
+    a and b are the mean distances to the other points of the own cluster, and to the points of the
+    nearest other cluster. The silhouette of a singleton is 0. The point itself does not count in a:
+    for a cluster of n points it is a sum over n − 1, as in scikit-learn. Texts that divide by n,
+    with the point's distance of 0 to itself in the sum, have a smaller a, (n − 1)/n of this one,
+    and so larger silhouettes, most of all in small clusters. It ranges from −1 to 1 and is
+    undefined without points, or for a single cluster.
     """
     return np.asarray(m.mean)
 
 
 @silhouette("squared-silhouette", reference="Rousseeuw (1987)")
 def squared_silhouette(m: Moments, to: str = "points", exponent: int = 2) -> FloatArray:
-    """Silhouette with squared Euclidean distances, computed in time linear in the number of
-    points.
+    """Silhouette with squared Euclidean distances.
+
+    It is computed in time linear in the number of points. It ranges from −1 to 1 and is undefined
+    without points, or for a single cluster.
     """
     return np.asarray(m.mean)
 
 
 @silhouette("simplified-silhouette", reference="Vendramin, Campello and Hruschka (2010)")
 def simplified_silhouette(m: Moments, to: str = "centres", exponent: int = 1) -> FloatArray:
-    """Simplified silhouette: a and b are Euclidean distances to the centre of one's own cluster and
-    to the nearest other centre."""
+    """Simplified silhouette: the silhouette with distances to centres instead of points.
+
+    a and b are the Euclidean distances to the centre of the own cluster and to the nearest other
+    centre. It ranges from −1 to 1 and is undefined without points, or for a single cluster.
+    """
     return np.asarray(m.mean)
 
 
@@ -87,7 +95,10 @@ _SEVERAL = {"one_cluster": lambda m, _: (m.total > 0) & (m.n_clusters < 2)} | _N
     undefined=_NO_ROWS,
 )
 def within_sum_squares(m: ClusterMoments) -> FloatArray:
-    """Within-cluster sum of squares W (inertia). It decreases with the number of clusters."""
+    """Within-cluster sum of squares W (inertia).
+
+    It decreases with the number of clusters. It is 0 or more and undefined without points.
+    """
     return np.where(m.total > 0, m.within_sum_squares, np.nan)
 
 
@@ -99,7 +110,11 @@ def within_sum_squares(m: ClusterMoments) -> FloatArray:
     reference="Caliński and Harabasz (1974)",
 )
 def calinski_harabasz(m: ClusterMoments) -> FloatArray:
-    """Calinski–Harabasz index: B/(k − 1) over W/(n − k), of n points in k clusters."""
+    """Calinski–Harabasz index: B/(k − 1) over W/(n − k), of n points in k clusters.
+
+    B and W are the sums of squares between and within clusters. It is 0 or more. It is undefined
+    without points, for a single cluster, or if no cluster has any dispersion.
+    """
     value = m.between / (m.n_clusters - 1) / (m.within_sum_squares / (m.total - m.n_clusters))
     return np.where((m.n_clusters > 1) & ~_nothing_within(m), value, np.nan)
 
@@ -113,8 +128,12 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
     reference="Davies and Bouldin (1979)",
 )
 def davies_bouldin(m: ClusterMoments) -> FloatArray:
-    """Davies–Bouldin index: the mean over clusters of the largest (Sᵢ + Sⱼ)/Mᵢⱼ to any other, with
-    Sᵢ the mean distance of points to their centre and Mᵢⱼ that of two centres."""
+    """Davies–Bouldin index: the mean over clusters of the largest (Sᵢ + Sⱼ)/Mᵢⱼ to any other.
+
+    Sᵢ is the mean distance of the points of a cluster to their centre, and Mᵢⱼ the distance of two
+    centres. It is 0 or more. It is undefined without points, for a single cluster, or if two
+    clusters have the same centre.
+    """
     value = np.where(m.size > 0, m.worst, 0.0).sum(axis=-1) / m.n_clusters
     return np.where((m.n_clusters > 1) & ~_same_centre(m), value, np.nan)
 
@@ -143,9 +162,12 @@ def _same_centre(m: ClusterMoments) -> np.ndarray:
     reference="Dunn (1974)",
 )
 def dunn(s: ClusterSeparation) -> FloatArray:
-    """Dunn index: the smallest distance of two points of different clusters, over the largest of
-    two points of one. It depends on two pairs of points only, so its sampling distribution
-    cannot be estimated.
+    """Dunn index: the smallest distance between clusters over the largest diameter of a cluster.
+
+    The numerator is the smallest distance of two points of different clusters, and the denominator
+    the largest of two points of one cluster. The index depends on two pairs of points only, so its
+    sampling distribution cannot be estimated. It is 0 or more. It is undefined for a single
+    cluster, or if no cluster has two distinct points.
     """
     near, wide = s.apart.min(axis=(-2, -1)), s.widest.max(axis=-1)
     return np.where(np.isinf(near) | (wide == 0), np.nan, near / wide)

@@ -1,7 +1,7 @@
-"""Measures of what systems cost: time, tokens, bytes, money. A cost is 0 or more.
+"""Measures of the cost of systems: time, tokens, bytes, money.
 
-A row's truth is nothing, so that its cost is the size of its residual: costs are over the
-statistics of numbers.
+A cost is 0 or more. The statistics are those of numeric predictions, with a truth of 0 in each row,
+so that the cost is the absolute residual.
 """
 
 from __future__ import annotations
@@ -39,30 +39,39 @@ def _row_cost(truth: FloatArray, cost: FloatArray) -> FloatArray:
 
 @_cost("cost-mean", aliases=("mean_cost", "average_cost"), row_formula=_row_cost)
 def mean_cost(m: Moments) -> FloatArray:
-    """Mean cost per row or topic."""
+    """Mean cost per row or topic.
+
+    It is 0 or more, in the unit of the cost, and undefined without rows.
+    """
     return np.asarray(m.mean)
 
 
 @_quantile("cost-median", aliases=("median_cost",))
 def median_cost(rows: NumericRows) -> FloatArray:
-    """Median cost: half of the rows cost no more. The mean of the two middle ones of an even
-    number."""
+    """Median cost, the cost that half of the rows do not exceed.
+
+    For an even number of rows it is the mean of the two middle costs. It is undefined without rows.
+    """
     return rows.by_error.quantile(rows.weight, 0.5)
 
 
 @_quantile("cost-p", aliases=("cost_percentile",), suffix="percentile")
 def percentile_cost(rows: NumericRows, percentile: float = 95) -> FloatArray:
-    """Percentile of the cost: the smallest cost that is not exceeded by this percentage of the
-    rows; where it is not by exactly that many, halfway to the next (NumPy's
-    ``averaged_inverted_cdf``).
+    """Percentile of the cost, the smallest cost that this percentage of the rows does not exceed.
 
-    Of latencies p95 and p99 are what the slowest users see. The interval needs rows on either side
-    of it: p95 has one from 72 rows on, p99 from 368."""
+    If exactly this percentage does not exceed it, it is the midpoint to the next larger cost
+    (NumPy's ``averaged_inverted_cdf``). For latencies, p95 and p99 are what the slowest users
+    experience. The interval needs rows on both sides of the percentile: p95 has an interval from 72
+    rows on, p99 from 368. It is undefined without rows.
+    """
     return rows.by_error.quantile(rows.weight, percentile / 100)
 
 
 @_cost("cost-total", aliases=("total_cost",), row_formula=_row_cost, interval="none")
 def total_cost(m: Moments) -> FloatArray:
-    """Total cost: the sum over these rows, or the one number that is given for a system, such as
-    the bytes of an index. Nothing is estimated, so that it has no interval."""
+    """Total cost, the sum over these rows.
+
+    It may also be the one number that is given for a system, such as the size of an index in bytes.
+    Nothing is estimated, so it has no interval. It is undefined without rows.
+    """
     return np.asarray(m.weight * m.mean)

@@ -1,7 +1,7 @@
 """Measures of a confusion matrix.
 
-TP, FP, FN and TN are (sums of weights of) true and false positives and negatives;
-P = TP + FN, N = FP + TN. Every formula takes leading axes: replicates, thresholds, classes.
+TP, FP, FN and TN are the (weighted) numbers of true and false positives and negatives; P = TP + FN
+and N = FP + TN. Every formula applies over leading axes: replicates, thresholds, classes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ONE_PREDICTION = {"one_prediction": lambda c, _: (c.prediction > 0).sum(axis=-1)
 
 
 def _present_mask(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
-    """Which classes there are: both of two; of more, those in truth or prediction."""
+    """Return the mask of present classes: both of two; of more, those in truth or prediction."""
     return np.asarray((c.truth + c.prediction > 0) | (c.classes == 2))
 
 
@@ -56,25 +56,25 @@ SINGLE_CLASS = {"one_class": lambda c, _: _present_mask(c).sum(axis=-1) < 2}
 
 @count("TP", aliases=("true_positives",))
 def true_positives(c: ConfusionMatrix) -> FloatArray:
-    """True positives: positives predicted positive."""
+    """TP, the true positives: positives that are predicted positive."""
     return c.tp
 
 
 @count("FP", aliases=("false_positives",))
 def false_positives(c: ConfusionMatrix) -> FloatArray:
-    """False positives: negatives predicted positive."""
+    """FP, the false positives: negatives that are predicted positive."""
     return c.fp
 
 
 @count("FN", aliases=("false_negatives",))
 def false_negatives(c: ConfusionMatrix) -> FloatArray:
-    """False negatives: positives predicted negative."""
+    """FN, the false negatives: positives that are predicted negative."""
     return c.fn
 
 
 @count("TN", aliases=("true_negatives",))
 def true_negatives(c: ConfusionMatrix) -> FloatArray:
-    """True negatives: negatives predicted negative."""
+    """TN, the true negatives: negatives that are predicted negative."""
     return c.tn
 
 
@@ -89,7 +89,7 @@ def accuracy(c: ConfusionMatrix) -> FloatArray:
     """Accuracy, the proportion of rows that are classified correctly: (TP + TN) / (P + N).
 
     For scores without a threshold, the threshold with the largest accuracy on the same rows is
-    used.
+    used. It ranges from 0 to 1 and is undefined without rows.
     """
     return c.correct / c.total
 
@@ -103,14 +103,18 @@ def accuracy(c: ConfusionMatrix) -> FloatArray:
     counts_hits=False,
 )
 def error_rate(c: ConfusionMatrix) -> FloatArray:
-    """Error rate, the proportion of rows that are misclassified: (FP + FN) / (P + N)."""
+    """Error rate, the proportion of rows that are misclassified: (FP + FN) / (P + N).
+
+    It ranges from 0 to 1 and is undefined without rows.
+    """
     return (c.total - c.correct) / c.total
 
 
 @rate("precision", aliases=("PPV", "positive_predictive_value"), proportion_of="predicted_positive")
 def precision(c: ConfusionMatrix) -> FloatArray:
-    """Precision (positive predictive value), the proportion of predicted positives that are
-    positive: TP / (TP + FP).
+    """Precision (positive predictive value), the proportion of predicted positives that are true.
+
+    It is TP / (TP + FP), ranges from 0 to 1 and is undefined without positive predictions.
     """
     return c.tp / c.predicted_positive
 
@@ -121,24 +125,27 @@ def precision(c: ConfusionMatrix) -> FloatArray:
     proportion_of="positive",
 )
 def recall(c: ConfusionMatrix) -> FloatArray:
-    """Recall (sensitivity, true positive rate), the proportion of positives that are predicted
-    positive: TP / (TP + FN).
+    """Recall (sensitivity, true positive rate), the proportion of positives predicted positive.
+
+    It is TP / (TP + FN), ranges from 0 to 1 and is undefined without positives.
     """
     return c.tp / c.positive
 
 
 @rate("specificity", aliases=("TNR", "true_negative_rate", "selectivity"), proportion_of="negative")
 def specificity(c: ConfusionMatrix) -> FloatArray:
-    """Specificity (true negative rate), the proportion of negatives that are predicted negative:
-    TN / (FP + TN).
+    """Specificity (true negative rate), the proportion of negatives that are predicted negative.
+
+    It is TN / (FP + TN), ranges from 0 to 1 and is undefined without negatives.
     """
     return c.tn / c.negative
 
 
 @rate("NPV", aliases=("negative_predictive_value",), proportion_of="predicted_negative")
 def negative_predictive_value(c: ConfusionMatrix) -> FloatArray:
-    """Negative predictive value, the proportion of predicted negatives that are negative:
-    TN / (TN + FN).
+    """Negative predictive value, the proportion of predicted negatives that are negative.
+
+    It is TN / (TN + FN), ranges from 0 to 1 and is undefined without negative predictions.
     """
     return c.tn / c.predicted_negative
 
@@ -149,8 +156,9 @@ def negative_predictive_value(c: ConfusionMatrix) -> FloatArray:
     proportion_of="negative",
 )
 def false_positive_rate(c: ConfusionMatrix) -> FloatArray:
-    """False positive rate, the proportion of negatives that are predicted positive:
-    FP / (FP + TN).
+    """FPR (false positive rate), the proportion of negatives that are predicted positive.
+
+    It is FP / (FP + TN), ranges from 0 to 1 and is undefined without negatives.
     """
     return c.fp / c.negative
 
@@ -159,24 +167,27 @@ def false_positive_rate(c: ConfusionMatrix) -> FloatArray:
     "FNR", aliases=("false_negative_rate", "miss_rate", "type_2_error"), proportion_of="positive"
 )
 def false_negative_rate(c: ConfusionMatrix) -> FloatArray:
-    """False negative rate, the proportion of positives that are predicted negative:
-    FN / (TP + FN).
+    """FNR (false negative rate), the proportion of positives that are predicted negative.
+
+    It is FN / (TP + FN), ranges from 0 to 1 and is undefined without positives.
     """
     return c.fn / c.positive
 
 
 @error("FDR", aliases=("false_discovery_rate",), proportion_of="predicted_positive")
 def false_discovery_rate(c: ConfusionMatrix) -> FloatArray:
-    """False discovery rate, the proportion of predicted positives that are negative:
-    FP / (TP + FP).
+    """FDR (false discovery rate), the proportion of predicted positives that are negative.
+
+    It is FP / (TP + FP), ranges from 0 to 1 and is undefined without positive predictions.
     """
     return c.fp / c.predicted_positive
 
 
 @error("FOR", aliases=("false_omission_rate",), proportion_of="predicted_negative")
 def false_omission_rate(c: ConfusionMatrix) -> FloatArray:
-    """False omission rate, the proportion of predicted negatives that are positive:
-    FN / (TN + FN).
+    """FOR (false omission rate), the proportion of predicted negatives that are positive.
+
+    It is FN / (TN + FN), ranges from 0 to 1 and is undefined without negative predictions.
     """
     return c.fn / c.predicted_negative
 
@@ -188,8 +199,9 @@ def false_omission_rate(c: ConfusionMatrix) -> FloatArray:
     proportion_of="total",
 )
 def prevalence(c: ConfusionMatrix) -> FloatArray:
-    """Prevalence, the proportion of rows that are positive: P / (P + N); the generality of a
-    retrieval task.
+    """Prevalence, the proportion of rows that are positive: P / (P + N).
+
+    In retrieval it is called generality. It ranges from 0 to 1 and is undefined without rows.
     """
     return c.positive / c.total
 
@@ -201,7 +213,10 @@ def prevalence(c: ConfusionMatrix) -> FloatArray:
     proportion_of="total",
 )
 def volume(c: ConfusionMatrix) -> FloatArray:
-    """Volume, the proportion of rows that are predicted positive: (TP + FP) / (P + N)."""
+    """Volume, the proportion of rows that are predicted positive: (TP + FP) / (P + N).
+
+    It ranges from 0 to 1 and is undefined without rows.
+    """
     return c.predicted_positive / c.total
 
 
@@ -212,7 +227,11 @@ def volume(c: ConfusionMatrix) -> FloatArray:
     undefined=NO_POSITIVE | {"nothing_predicted_positive": lambda c, _: c.predicted_positive == 0},
 )
 def lift(c: ConfusionMatrix) -> FloatArray:
-    """Lift: precision / prevalence."""
+    """Lift: precision / prevalence.
+
+    It is 0 or more, 1 for random predictions, and undefined without positives or without positive
+    predictions.
+    """
     return precision(c) / prevalence(c)
 
 
@@ -227,8 +246,9 @@ def lift(c: ConfusionMatrix) -> FloatArray:
 def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
     """Net benefit: TP/n − odds · FP/n, in true positives per row.
 
-    ``odds`` is how many true positives one false positive costs: p / (1 − p) for whoever would act
-    from a probability p on. Predicting no positives has a net benefit of 0.
+    ``odds`` is the number of true positives that one false positive costs: p / (1 − p) for a
+    decision maker who would act from a probability of p on. With no positive predictions the net
+    benefit is 0. It is at most 1 and undefined without rows.
     """
     return (c.tp - odds * c.fp) / c.total
 
@@ -242,8 +262,10 @@ def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
     macro_of="recall",
 )
 def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
-    """Balanced accuracy, the mean recall of the classes: (recall + specificity) / 2 for two
-    classes, macro-recall for more.
+    """Balanced accuracy, the mean recall of the classes.
+
+    It is (recall + specificity) / 2 for two classes, and macro-recall for more. It ranges from 0 to
+    1. It is undefined if a class has no rows.
     """
     occurs = _present_mask(c)
     share = c.hits / c.truth
@@ -251,7 +273,7 @@ def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
 
 
 def beyond_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
-    """What a balanced accuracy is between that of a constant answer and 1."""
+    """Adjust a balanced accuracy for chance, so that constant predictions have 0."""
     chance = 1 / _present_mask(c).sum(axis=-1)
     return np.asarray((balanced - chance) / (1 - chance))
 
@@ -264,20 +286,21 @@ def beyond_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
     chance_adjusted=beyond_chance,
 )
 def adjusted_balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
-    """Balanced accuracy b adjusted for chance: (b − 1/K) / (1 − 1/K), where K is the number of
-    classes that occur. It is 0 for a constant prediction, at most 1 and at least −1/(K − 1); for
-    two classes it is Youden's J.
+    """Balanced accuracy b adjusted for chance: (b − 1/K) / (1 − 1/K).
+
+    K is the number of classes that occur. It is 0 for a constant prediction, at most 1 and at least
+    −1/(K − 1); for two classes it is Youden's J. It is undefined if a class has no rows.
     """
     return beyond_chance(balanced_accuracy(c), c)
 
 
 def precision_weight(beta: float, alpha: float | None = None) -> float:
-    """How much precision counts for in F_β, as van Rijsbergen writes it: 1 / (1 + β²)."""
+    """Return the weight of precision in F_β, in van Rijsbergen's form: 1 / (1 + β²)."""
     return 1 / (1 + beta**2) if alpha is None else alpha
 
 
 def weighted_term(share: float | FloatArray, number: FloatArray) -> FloatArray:
-    """A share of a number, which may be infinite where the share is 0."""
+    """Multiply a proportion and a number, which may be infinite where the proportion is 0."""
     some = np.not_equal(share, 0)
     out = np.zeros(np.broadcast_shapes(np.shape(share), np.shape(number)))
     return np.asarray(np.multiply(share, number, out=out, where=some))
@@ -299,13 +322,13 @@ def weighted_term(share: float | FloatArray, number: FloatArray) -> FloatArray:
 def f_measure(
     c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None, *, from_rates: bool = False
 ) -> FloatArray:
-    """F_β, the weighted harmonic mean of precision and recall, from counts:
-    (1 + β²)TP / ((1 + β²)TP + β²FN + FP).
+    """F_β, the weighted harmonic mean of precision and recall.
 
-    It is 0, not undefined, when precision is undefined but there are positives to find; with
-    ``from_rates`` it is undefined where precision or recall is, as (1 + β²)PR / (β²P + R) is. Given
-    ``alpha`` it is 1 / (α/precision + (1 − α)/recall), that is β² = (1 − α)/α. At β = ∞ it is
-    recall.
+    From counts it is (1 + β²)TP / ((1 + β²)TP + β²FN + FP). It is 0, not undefined, when precision
+    is undefined but there are positives to find; with ``from_rates`` it is undefined where
+    precision or recall is, as (1 + β²)PR / (β²P + R) is. Given ``alpha`` it is 1 / (α/precision +
+    (1 − α)/recall), that is β² = (1 − α)/α. At β = ∞ it is recall. It ranges from 0 to 1 and is
+    undefined if nothing is positive or predicted positive.
     """
     share = precision_weight(beta, alpha)
     value = c.tp / (c.tp + weighted_term(1 - share, c.fn) + weighted_term(share, c.fp))
@@ -323,7 +346,8 @@ def f_measure(
 def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
     """Matthews correlation: (TP·TN − FP·FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
 
-    For K classes, Gorodkin's R_K, which equals it for two.
+    For K classes it is Gorodkin's R_K, which equals it for two. It ranges from −1 to 1 and is
+    undefined if all rows belong to one class or are predicted to.
     """
     truth, prediction, total = c.truth, c.prediction, c.total[..., None]
     covariance = c.correct * c.total - (truth * prediction).sum(axis=-1)
@@ -342,7 +366,8 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
 def jaccard(c: ConfusionMatrix) -> FloatArray:
     """Jaccard index (intersection over union): TP / (TP + FP + FN).
 
-    It ranges from 0 to 1; multiply by 100 for a percentage.
+    It ranges from 0 to 1; multiply by 100 for a percentage. It is undefined if nothing is positive
+    or predicted positive.
     """
     return c.tp / (c.tp + c.fp + c.fn)
 
@@ -360,11 +385,12 @@ def jaccard(c: ConfusionMatrix) -> FloatArray:
 def cohen_kappa(c: ConfusionMatrix, weights: str | None = None) -> FloatArray:
     """Cohen's κ: agreement beyond chance, (p_o − p_e) / (1 − p_e) with p_e from the margins.
 
-    With ``weights`` a row counts by how far apart truth i and prediction j stand in the order of
-    the classes, by |i − j| if ``"linear"`` and by (i − j)² if ``"quadratic"``:
-    1 − Σ w·observed / Σ w·expected. The order is that of ``labels=`` or of an ordered categorical;
-    else numbers are sorted by value and text alphabetically, which a note says. Of two classes all
-    three are the same.
+    With ``weights`` disagreements are weighted by the distance of truth i and prediction j in the
+    order of the classes, |i − j| for ``"linear"`` and (i − j)² for ``"quadratic"``: 1 − Σ
+    w·observed / Σ w·expected. The order is that of ``labels=`` or of an ordered categorical;
+    otherwise numbers are sorted by value and text alphabetically, which a note says. For two
+    classes all three are the same. It ranges from −1 to 1 and is undefined if truth and prediction
+    are the same single class.
     """
     if weights is not None:
         power = 1 if weights == "linear" else 2
@@ -374,7 +400,7 @@ def cohen_kappa(c: ConfusionMatrix, weights: str | None = None) -> FloatArray:
 
 
 def _apart_by_chance(c: ConfusionMatrix, power: int) -> FloatArray:
-    """What :meth:`ConfusionMatrix.apart` would be if only the margins mattered; in time K."""
+    """Compute the expected :meth:`ConfusionMatrix.distance_sums` under independence, in time K."""
     if power == 1:  # rows apart by |i − j| stand on either side of so many borders of classes
         truth, prediction = (np.cumsum(x, axis=-1)[..., :-1] for x in (c.truth, c.prediction))
         total = c.total[..., None]
@@ -392,13 +418,19 @@ def _apart_by_chance(c: ConfusionMatrix, power: int) -> FloatArray:
     reference="Youden 1950",
 )
 def informedness(c: ConfusionMatrix) -> FloatArray:
-    """Youden's J (informedness): recall + specificity − 1."""
+    """Youden's J (informedness): recall + specificity − 1.
+
+    It ranges from −1 to 1 and is undefined if there are only positives or only negatives.
+    """
     return recall(c) - false_positive_rate(c)
 
 
 @agreement("markedness", no_skill=None, undefined=ONE_PREDICTION, reference="Powers 2011")
 def markedness(c: ConfusionMatrix) -> FloatArray:
-    """Markedness: precision + NPV − 1."""
+    """Markedness: precision + NPV − 1.
+
+    It ranges from −1 to 1 and is undefined if all rows are predicted to belong to one class.
+    """
     return precision(c) - false_omission_rate(c)
 
 
@@ -410,8 +442,10 @@ def markedness(c: ConfusionMatrix) -> FloatArray:
     undefined=BOTH_CLASSES | {"no_false_positive": lambda c, _: c.fp == 0},
 )
 def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
-    """Positive likelihood ratio: recall / FPR, the factor by which a positive prediction raises
-    the odds.
+    """Positive likelihood ratio: recall / FPR.
+
+    It is the factor by which a positive prediction raises the odds. It is 0 or more, and undefined
+    if there are only positives or only negatives, or no false positives.
     """
     return recall(c) / false_positive_rate(c)
 
@@ -425,8 +459,10 @@ def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
     undefined=BOTH_CLASSES | {"no_true_negative": lambda c, _: c.tn == 0},
 )
 def negative_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
-    """Negative likelihood ratio: FNR / specificity, the factor by which a negative prediction
-    lowers the odds.
+    """Negative likelihood ratio: FNR / specificity.
+
+    It is the factor by which a negative prediction lowers the odds. It is 0 or more, and undefined
+    if there are only positives or only negatives, or no true negatives.
     """
     return false_negative_rate(c) / specificity(c)
 
@@ -438,13 +474,19 @@ def negative_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
     undefined={"no_false_of_a_kind": lambda c, _: (c.fp == 0) | (c.fn == 0)},
 )
 def diagnostic_odds_ratio(c: ConfusionMatrix) -> FloatArray:
-    """Diagnostic odds ratio: (TP·TN) / (FP·FN), which is LR+ / LR−."""
+    """Diagnostic odds ratio: (TP·TN) / (FP·FN), which is LR+ / LR−.
+
+    It is 0 or more, and undefined without false positives or without false negatives.
+    """
     return (c.tp / c.fp) * (c.tn / c.fn)
 
 
 @rate("G-mean", aliases=("g_mean", "geometric_mean_score"), no_skill=0.0, undefined=BOTH_CLASSES)
 def g_mean(c: ConfusionMatrix) -> FloatArray:
-    """Geometric mean of recall and specificity: √(recall · specificity)."""
+    """Geometric mean of recall and specificity: √(recall · specificity).
+
+    It ranges from 0 to 1 and is undefined if there are only positives or only negatives.
+    """
     return np.sqrt(recall(c) * specificity(c))
 
 
@@ -458,12 +500,16 @@ def g_mean(c: ConfusionMatrix) -> FloatArray:
     },
 )
 def precision_at_prevalence(c: ConfusionMatrix, prevalence: float) -> FloatArray:
-    """Precision (PPV) at prevalence π, by Bayes' rule: recall·π / (recall·π + FPR·(1 − π))."""
+    """Precision (PPV) at prevalence π, by Bayes' rule: recall·π / (recall·π + FPR·(1 − π)).
+
+    It ranges from 0 to 1. It is undefined if there are only positives or only negatives, or no
+    positive predictions.
+    """
     return recall(c) * prevalence / _predicted_positive_rate(c, prevalence)
 
 
 def _predicted_positive_rate(c: ConfusionMatrix, prevalence: float) -> FloatArray:
-    """The share that is predicted positive there."""
+    """Compute the proportion predicted positive at a prevalence."""
     return recall(c) * prevalence + false_positive_rate(c) * (1 - prevalence)
 
 
@@ -476,14 +522,16 @@ def _predicted_positive_rate(c: ConfusionMatrix, prevalence: float) -> FloatArra
     },
 )
 def npv_at_prevalence(c: ConfusionMatrix, prevalence: float) -> FloatArray:
-    """Negative predictive value at prevalence π, by Bayes' rule: specificity·(1 − π) /
-    (specificity·(1 − π) + FNR·π).
+    """Negative predictive value at prevalence π, by Bayes' rule.
+
+    It is specificity·(1 − π) / (specificity·(1 − π) + FNR·π). It ranges from 0 to 1. It is
+    undefined if there are only positives or only negatives, or no negative predictions.
     """
     return specificity(c) * (1 - prevalence) / _predicted_negative_rate(c, prevalence)
 
 
 def _predicted_negative_rate(c: ConfusionMatrix, prevalence: float) -> FloatArray:
-    """The share that is predicted negative there."""
+    """Compute the proportion predicted negative at a prevalence."""
     return specificity(c) * (1 - prevalence) + false_negative_rate(c) * prevalence
 
 
@@ -504,10 +552,11 @@ def expected_cost(
     cost_fn: float = 1.0,
     prevalence: float | None = None,
 ) -> FloatArray:
-    """Expected cost per row: (cost_fp·FP + cost_fn·FN) / (P + N).
+    """Cost per row (expected cost): (cost_fp·FP + cost_fn·FN) / (P + N).
 
     With a ``prevalence`` π it is the expected cost at that prevalence: cost_fp·FPR·(1 − π) +
-    cost_fn·FNR·π.
+    cost_fn·FNR·π. It is 0 or more. It is undefined without rows, and with a ``prevalence`` if there
+    are only positives or only negatives.
     """
     if prevalence is None:
         return (cost_fp * c.fp + cost_fn * c.fn) / c.total
@@ -522,7 +571,10 @@ def expected_cost(
     undefined=BOTH_CLASSES,
 )
 def roc_distance(c: ConfusionMatrix) -> FloatArray:
-    """Distance of the point (FPR, recall) from the ideal (0, 1): √(FPR² + FNR²)."""
+    """Distance of the point (FPR, recall) from the ideal (0, 1): √(FPR² + FNR²).
+
+    It ranges from 0 to √2 and is undefined if there are only positives or only negatives.
+    """
     return np.hypot(false_positive_rate(c), false_negative_rate(c))
 
 
@@ -534,14 +586,20 @@ def roc_distance(c: ConfusionMatrix) -> FloatArray:
     undefined=BOTH_CLASSES,
 )
 def diagonal_distance(c: ConfusionMatrix) -> FloatArray:
-    """Signed distance of the point (FPR, recall) from the diagonal of the ROC plane: (recall −
-    FPR)/√2, Youden's J over √2. It is 0 for random predictions; below 0 the inverted predictions
-    are better than chance.
+    """Signed distance of the point (FPR, recall) from the diagonal of the ROC plane.
+
+    It is (recall − FPR)/√2, Youden's J over √2. It is 0 for random predictions; below 0 the
+    inverted predictions are better than chance. It ranges from −1/√2 to 1/√2 and is undefined if
+    there are only positives or only negatives.
     """
     return np.asarray(informedness(c) / np.sqrt(2.0))
 
 
 @rate("sens-spec", aliases=("sensitivity-specificity", "sens_spec"), undefined=BOTH_CLASSES)
 def sensitivity_specificity(c: ConfusionMatrix, sensitivity_share: float = 0.5) -> FloatArray:
-    """Weighted sum of sensitivity and specificity: w·recall + (1 − w)·specificity."""
+    """Weighted sum of sensitivity and specificity: w·recall + (1 − w)·specificity.
+
+    w is ``sensitivity_share``. It ranges from 0 to 1 and is undefined if there are only positives
+    or only negatives.
+    """
     return sensitivity_share * recall(c) + (1 - sensitivity_share) * specificity(c)

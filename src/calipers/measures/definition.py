@@ -1,6 +1,7 @@
-"""What a measure is: a formula over a statistic plus its traits, and its parameters bound.
+"""Definitions of measures, and measures with their parameters bound.
 
-The formula's keyword arguments are the measure's parameters.
+A definition is a formula over a statistic with its traits. The keyword arguments of the formula are
+the parameters of the measure.
 """
 
 from __future__ import annotations
@@ -52,8 +53,15 @@ Condition = Callable[[Any, Mapping[str, Any]], Any]
 
 
 class AreaTransform(NamedTuple):
-    """That a measure is scale·A + shift, with an area A of which the core knows how it varies: AUC,
-    AP, PR-AUC or AP-DG."""
+    """A measure scale·A + shift of an area A with a known sampling distribution.
+
+    Parameters
+    ----------
+    name : str
+        The area: ``"AUC"``, ``"AP"``, ``"PR-AUC"`` or ``"AP-DG"``.
+    scale, shift : float
+        Coefficients of the linear function.
+    """
 
     name: str
     scale: float = 1.0
@@ -62,32 +70,110 @@ class AreaTransform(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Definition:
-    """A formula and its traits.
+    """A formula over a statistic, and its traits.
 
-    ``on`` is the statistic that the formula reads. ``perfect`` and ``uninformed`` are its values
-    for a perfect system and for one that always answers the same. ``undefined`` names the
-    conditions under which there is no value. ``share_of`` says that the value is a share of that
-    margin (or of the topics), which settles its interval and when it is undefined; ``interval``
-    names the default interval where it is not the one of the statistic. ``summary`` is how values
-    per topic become one. For measures of a value per row, ``rows`` computes that value from truth
-    and prediction (of ranks: from how many classes stand above the true one, and beside it), and
-    ``constant`` the best constant prediction; where that is no number, ``default`` computes the
-    value that the best constant answer has. ``hits`` says of a share of rows whether it counts
-    those that are predicted right or the others. ``skill_of`` names the loss of which a skill says
-    what share is saved. ``coefficient`` is that of a recalibration, the intercept (0) or the slope
-    (1). ``area`` says which known area it is made of; a measure of scores without one that is
-    ``smooth`` changes so with the weights of rows that a derivative says how it varies. ``place``
-    is where among the thresholds of a score table a value is attained (−1: nowhere), with the
-    arguments of the formula. ``opens`` says for a table whose neighbouring scores were put together
-    which of these blocks have to be taken apart again for the value to be the same, so that no
-    other part of the table is needed; ``at_corner`` that of their points the corners of the convex
-    hull will do, as where level lines of the value are straight in TP and FP. ``together`` numbers
-    the scores of a table so that neighbours of one number may be put together, with their mean as
-    the score, and the value stays the same; it is None where there is no such numbering. ``binned``
-    says where bins of levels begin whose gaps have the norm that ``interval`` names. ``at``,
-    ``suffix`` and ``infix`` say which parameter a name carries behind ``@``, as a trailing number
-    and in its middle. ``range_of_two`` is the range with two classes, where that is another; of
-    more it may be the macro average of the measure that ``macro_of`` names, or that ``rescaled``.
+    Parameters
+    ----------
+    name : str
+        Canonical name.
+    family : str
+        Family, a key of ``FAMILIES``, which determines the task and the kind of predictions.
+    statistic : type of Statistic
+        Statistic that the formula takes.
+    formula : callable
+        Function of a statistic and of the parameters, over any leading axes. Its docstring is
+        the description of the measure.
+    higher_is_better : bool or None
+        Direction, or None if neither is better.
+    range : tuple of float
+        Smallest and largest possible value.
+    range_of_two : tuple of float, optional
+        Range with two classes, if it differs from ``range``.
+    aliases : tuple of str, default=()
+        Other names.
+    perfect, no_skill : float, optional
+        Values for a perfect system and for constant predictions.
+    undefined : mapping of str to callable
+        Conditions under which the value is undefined, by the name of the reason.
+    proportion_of : str, optional
+        Margin of the confusion matrix (or ``"topics"``) of which the value is a proportion. It
+        determines the interval, and when the value is undefined.
+    interval : str, optional
+        Default interval, if it differs from that of the statistic.
+    summary : str, default="mean"
+        How values per topic are combined.
+    weight : callable, optional
+        Weights of the topics of a pooled measure.
+    pooled : callable, optional
+        Formula over sums of the columns of ``weight``, for a measure that is pooled over topics
+        and is not a ratio of two sums.
+    ties : str or callable, optional
+        How the expected value over tied documents is computed.
+    monotone : bool, default=True
+        Whether the value never decreases if a relevant document moves up.
+    is_order_free : bool, default=False
+        Whether ranks matter only through the cutoff.
+    row_formula : callable, optional
+        Value per row, computed from truth and prediction; for ranks from the numbers of classes
+        that score higher than the true class and that are tied with it.
+    constant_prediction : callable, optional
+        Best constant prediction.
+    constant_value : callable, optional
+        Value under the best constant prediction, if that prediction is not a number.
+    counts_hits : bool, optional
+        For a proportion of rows, whether it counts correct predictions (True) or errors (False).
+    skill_of : str, optional
+        Loss that a skill score refers to: skill is the proportion of it that is saved.
+    coefficient : int, optional
+        Coefficient of a recalibration: the intercept (0) or the slope (1).
+    area : AreaTransform, optional
+        Known area that the measure is a linear function of.
+    is_smooth : bool, default=False
+        Whether the influence of rows on a measure of scores without ``area`` is its derivative by
+        the weights of the rows.
+    threshold_index : callable, optional
+        Index of the threshold of a score table at which the value is attained (−1 if there is
+        none), with the arguments of the formula.
+    needs_refinement : callable, optional
+        Blocks of a compressed score table, in which neighboring scores are merged, that have to be
+        split again for an exact value; no other part of the table is needed.
+    is_at_corner : bool, default=False
+        Whether the corners of the convex hull of these blocks suffice, as they do if the level
+        lines of the value are straight in TP and FP.
+    joint_positions : callable, optional
+        Labels of the scores of a table: neighbors with equal labels can be merged, with their mean
+        as the score, without a change of the value. None if there are no such labels.
+    binned : callable, optional
+        Starts of the bins of levels whose gaps have the norm that ``interval`` names.
+    suffix_parameter, suffix, infix : str, optional
+        Parameters that a name has after ``@`` (default ``"cutoff"``), as a trailing number, and in
+        its middle.
+    hides_default : bool, default=False
+        Whether the name omits the suffix if it is the default.
+    is_multiclass : bool, default=False
+        Whether the measure applies to more than two classes without a class or an average.
+    macro_of : str, optional
+        Measure whose macro average this is for more than two classes.
+    chance_adjusted : callable, optional
+        Function of that macro average and of the matrix that is this measure.
+    depends_on_class_order : callable, optional
+        Whether the value depends on the order of the classes, or of the categories of raters.
+    moves : callable, optional
+        Influence of rows on a formula over rows of numbers whose ``interval`` is ``"pairs"``: the
+        derivative by the weight of a row, times the total weight.
+    counts_true_negatives : bool, default=False
+        Whether a label of a multilabel row that is neither true nor predicted counts as correct.
+    area_fraction : callable, optional
+        For an area under a curve of scores that is 1 at best, and least if all negatives score
+        higher than all positives: the proportion of the rows that it covers, by its parameters.
+    has_units : bool, default=False
+        Whether values have the unit of the truth, so that a mean over outputs in different units
+        is meaningless.
+    needs_pool : bool, default=False
+        Whether the measure estimates from a sample of a pool, all of which the judgments have to
+        list: documents that were not sampled have a negative grade.
+    reference : str, default=""
+        Bibliographic reference.
     """
 
     name: str
@@ -154,7 +240,7 @@ class Definition:
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
-        """Names and defaults of the parameters; ``inspect.Parameter.empty`` where required."""
+        """Names and defaults of the parameters; ``inspect.Parameter.empty`` if one is required."""
         arguments = list(inspect.signature(self.formula).parameters.values())[1:]
         own = {p.name: p.default for p in arguments}
         if self.statistic is not JudgedRankings:
@@ -163,19 +249,19 @@ class Definition:
 
     @cached_property
     def required(self) -> frozenset[str]:
-        """The parameters that have to be given."""
+        """Names of the parameters without a default."""
         empty = inspect.Parameter.empty
         return frozenset(k for k, v in self.parameters.items() if v is empty)
 
     @property
     def reads(self) -> str | None:
-        """What it takes of a system, as its family says; None outside of the catalogue."""
+        """Kind of predictions that the family takes; None outside the catalogue."""
         family = FAMILIES.get(self.family)
         return None if family is None else family.reads
 
     @property
     def task(self) -> str | None:
-        """The task whose systems it measures; None outside of the catalogue."""
+        """Task whose systems it evaluates; None outside the catalogue."""
         return get_task(self.family)
 
     @property
@@ -185,18 +271,18 @@ class Definition:
 
     @cached_property
     def title(self) -> str:
-        """The docstring up to its first colon or full stop: what the measure is, in a line."""
+        """First line of the docstring, up to a colon or full stop."""
         return re.split(r"[:;.](?:\s|$)", self.description, maxsplit=1)[0].replace("\n", " ")
 
     @cached_property
     def description(self) -> str:
-        """The docstring, and what its names mean elsewhere where that is another number."""
+        """Docstring of the formula, with notes on names that mean another quantity elsewhere."""
         notes = READ_OTHERWISE.get((self.family, self.name), {}).values()
         return "\n\n".join([inspect.getdoc(self.formula) or "", *notes])
 
     @cached_property
     def reasons(self) -> Mapping[str, str]:
-        """Every reason why there may be no value, and what it means."""
+        """Every reason why the value may be undefined, with its description."""
         names = list(self.undefined)
         if self.proportion_of in EMPTY_MARGIN:
             names.append(EMPTY_MARGIN[self.proportion_of])
@@ -205,11 +291,27 @@ class Definition:
         return {name: REASONS[name] for name in names}
 
     def example(self) -> Measure:
-        """The measure with its defaults, and a usual value for what has to be given."""
+        """Return the measure with its defaults, and a usual value for each required parameter."""
         return self.bind({name: PARAMETERS[name].usual for name in self.required})
 
     def bind(self, values: Mapping[str, Any]) -> Measure:
-        """The measure with these parameter values, each checked."""
+        """Return the measure with these parameter values, each checked.
+
+        Parameters
+        ----------
+        values : mapping of str to object
+            Parameter values by name. Other parameters have their defaults.
+
+        Returns
+        -------
+        Measure
+            Definition with its parameters.
+
+        Raises
+        ------
+        UnknownMeasureError
+            If there is no such parameter, a required one is missing, or a value is not valid.
+        """
         unknown = sorted(set(values) - set(self.parameters))
         if unknown:
             takes = ", ".join(self.parameters) or "none"
@@ -242,8 +344,30 @@ class Definition:
 class Measure:
     """A definition with its parameters: ``str()`` names it, a call computes it.
 
-    Of several classes, ``label`` says which one is looked at, or ``average`` (one of
-    :data:`AVERAGES` or :data:`PAIRWISE`) how the values of all become one.
+    Traits of the definition are attributes of the measure as well.
+
+    Parameters
+    ----------
+    definition : Definition
+        Formula and traits.
+    values : tuple of (str, object)
+        Parameter values by name.
+    label : str, optional
+        Class of several that the measure is computed for.
+    average : str, optional
+        How the values of all classes are combined: one of :data:`AVERAGES` or :data:`PAIRWISE`.
+    among : tuple, optional
+        Classes of an average: ``labels``, or all ``without``, these; or weights of outputs.
+    agreed : float, optional
+        Value by convention where the measure is undefined.
+    convention : str, default="nan"
+        Name of this convention.
+    stated : bool, default=False
+        Whether classes without rows were named, so that averages include them.
+    note : str, default=""
+        What the requested name means elsewhere, if that is another quantity.
+    alias : str, optional
+        Alias by which the measure was requested, if it is to be displayed.
     """
 
     definition: Definition
@@ -278,7 +402,7 @@ class Measure:
 
     @property
     def shown(self) -> str:
-        """The name for people: by the alias that it was asked for by, else the canonical one."""
+        """Display name: the alias by which the measure was requested, or the canonical name."""
         return format_names(self, self.alias or self.definition.name)
 
     def __repr__(self) -> str:
@@ -286,12 +410,12 @@ class Measure:
 
     @property
     def plain(self) -> Measure:
-        """The measure of two classes that a class or an average is asked of."""
+        """The binary measure, without class or average."""
         return replace(self, label=None, average=None, among=None) if self.viewed else self
 
     @property
     def needs_order(self) -> bool:
-        """Whether it looks at the order of rankings, or where they are cut."""
+        """Whether the value depends on the order of rankings, or on where they are cut."""
         d = self.definition
         if d.reads != "rankings" or d.ties == "none":
             return False
@@ -299,20 +423,36 @@ class Measure:
 
     @property
     def viewed(self) -> bool:
-        """Whether a class or an average is asked for."""
+        """Whether a class or an average is requested."""
         return self.label is not None or self.average is not None
 
     def picked(self, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Which classes an average is of. Raises ``ValueError`` for one that there is not."""
+        """Return the mask of the classes that an average is of.
+
+        Parameters
+        ----------
+        labels : sequence of str
+            All classes.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_classes,)
+            Whether each class is included.
+
+        Raises
+        ------
+        ValueError
+            If a class of the average is not in ``labels``.
+        """
         return selected_classes(self.among, labels)
 
     def weights_by_class(self, matrix: ConfusionMatrix, values: FloatArray) -> FloatArray:
-        """What each class counts for in an average of these ``values``, one a class."""
+        """Return the weight of each class in an average of ``values``, one value per class."""
         return weights_by_class(self, matrix, values)
 
     @property
     def meanings(self) -> Mapping[str, str]:
-        """Every reason why there may be no value, and what it means."""
+        """Every reason why the value may be undefined, with its description."""
         family = FAMILIES.get(self.definition.family)
         if self.average in ("macro", "weighted") and family is not None and family.of_classes:
             return {name: REASONS[name] for name in ("class_without_value", "no_occurring_class")}
@@ -322,7 +462,7 @@ class Measure:
 
     @property
     def title(self) -> str:
-        """What the measure is, in a line."""
+        """Title of the definition, with the class or average."""
         family, label = FAMILIES.get(self.definition.family), self.label
         view = self.average if family is None or label is None else f"{family.part} {label}"
         view = " ".join([view or "", *format_class_set(self.among)]).strip()
@@ -330,13 +470,31 @@ class Measure:
 
     @property
     def description(self) -> str:
-        """The docstring of the measure, and which class or average it is of."""
+        """Docstring of the measure, with the class or average that it is of."""
         family = FAMILIES.get(self.definition.family)
         view = "" if family is None else family.of_view(self.label, self.average)
         return f"{self.definition.description}\n\n{view}".strip()
 
     def losses(self, truth: FloatArray, prediction: Any) -> FloatArray:
-        """The value per row of a measure that has one."""
+        """Return the value per row of a measure that is a mean over rows.
+
+        Parameters
+        ----------
+        truth : array-like
+            Truth of each row.
+        prediction : array-like
+            Prediction of each row.
+
+        Returns
+        -------
+        ndarray, shape (n_rows,)
+            Value of each row.
+
+        Raises
+        ------
+        TypeError
+            If the measure has no value per row.
+        """
         if self.definition.row_formula is None:
             raise TypeError(f"{self} has no value per row")
         # The log loss of a true class given probability 0 is infinite; the measure says so.
@@ -344,9 +502,22 @@ class Measure:
             return self._filled(self.definition.row_formula(truth, prediction, **self.parameters))
 
     def apply(self, statistic: Statistic) -> FloatArray:
-        """The formula over a statistic, with its leading axes (or one value per topic).
+        """Compute the formula over a statistic, with its leading axes (or one value per topic).
 
-        Undefined values come out as NaN; :meth:`reasons` tells why.
+        Parameters
+        ----------
+        statistic : Statistic
+            Statistic of the type ``on``.
+
+        Returns
+        -------
+        ndarray
+            Values. Undefined values are NaN; :meth:`reasons` gives the reason.
+
+        Raises
+        ------
+        TypeError
+            If the formula needs another statistic, or the measure needs a class or an average.
         """
         if not isinstance(statistic, self.definition.statistic):
             expected, found = self.definition.statistic.__name__, type(statistic).__name__
@@ -362,8 +533,20 @@ class Measure:
         return value if self.agreed is None else np.where(np.isnan(value), self.agreed, value)
 
     def where_undefined(self, undefined: str, *, stated: bool = False) -> Measure:
-        """The measure with a value by agreement where it has none; averages count classes without
-        rows then where they were ``stated``."""
+        """Return the measure with a conventional value where it is undefined.
+
+        Parameters
+        ----------
+        undefined : str
+            Convention: ``"nan"``, ``"zero"``, ``"one"`` or ``"omit"``.
+        stated : bool, default=False
+            Whether averages include classes without rows.
+
+        Returns
+        -------
+        Measure
+            Measure with the convention.
+        """
         agreed = conventional_value(self.definition, undefined)
         by = undefined if agreed is not None or undefined == OMIT else "nan"
         return replace(self, agreed=agreed, convention=by, stated=stated)
@@ -381,7 +564,7 @@ class Measure:
         return np.asarray(self.definition.formula(statistic, **parameters), np.float64)
 
     def _seen(self, statistic: Statistic) -> Statistic:
-        """The statistic as the measure looks at it."""
+        """Return the statistic of the requested class, pooled classes or judged documents."""
         if isinstance(statistic, JudgedRankings) and self.parameters["judged_only"]:
             return statistic.condense()
         if isinstance(statistic, ConfusionMatrix):
@@ -394,7 +577,7 @@ class Measure:
         return statistic
 
     def _check_classes(self, statistic: Statistic) -> None:
-        """That the statistic holds as many classes as the measure is about."""
+        """Check that the statistic has the number of classes that the measure needs."""
         if not isinstance(statistic, ConfusionMatrix):
             if self.viewed and not (self.average and is_multioutput(statistic)):
                 raise TypeError(f"{self}: a {type(statistic).__name__} is not about several")
@@ -405,11 +588,21 @@ class Measure:
             )
 
     def threshold(self, statistic: ScoreTable) -> FloatArray:
-        """The threshold at which the value is attained, the highest where there are several.
+        """Return the threshold at which the value is attained, the highest if there are several.
 
-        +∞ where it is attained with nothing predicted positive, NaN where it is undefined or not
-        that of a threshold.
+        Parameters
+        ----------
+        statistic : ScoreTable
+            Table of scores.
 
+        Returns
+        -------
+        ndarray
+            Thresholds. +∞ if the value is attained with no positive predictions, and NaN if the
+            value is undefined or not attained at a threshold.
+
+        Examples
+        --------
         >>> from calipers.measures import parse
         >>> from calipers.statistics import ScoreTable
         >>> table = ScoreTable.from_rows(np.array([False, True, True]), np.array([0.2, 0.4, 0.9]))
@@ -424,7 +617,19 @@ class Measure:
         return np.where(np.isnan(value), np.nan, statistic.thresholds[place])
 
     def reasons(self, statistic: Statistic) -> dict[str, Any]:
-        """For each named condition, where it makes the value undefined."""
+        """Return where the value is undefined, by reason.
+
+        Parameters
+        ----------
+        statistic : Statistic
+            Statistic of the type ``on``.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Mask of undefined values, or the number of rows that make a value undefined, for each
+            reason.
+        """
         of_average = undefined_average(self, statistic)
         if of_average is not None:
             return of_average
@@ -444,18 +649,28 @@ class Measure:
         return conditions
 
     def _ties_in(self, rankings: JudgedRankings) -> str:
-        """How tied documents are dealt with: by id, unless they have none."""
+        """Return how tied documents are ordered: by id, unless they have none."""
         ties: str = self.parameters.get("ties", "")
         return "average" if ties == "id" and rankings.averaged else ties or "id"
 
     def __call__(self, *data: Any, **options: Any) -> Any:
-        """The value, from a statistic or straight from arrays.
+        """Compute the value from a statistic or from arrays.
 
-        ``measure(statistic)`` gives the array of :meth:`apply`. With arrays the statistic is built
-        first: ``(truth, predicted)`` for measures of counts, ``(truth, score)`` for those of
-        scores, ``(qrels, run)`` for retrieval: the mean over topics. Options are ``weight``,
-        ``count``, ``positive`` and ``labels`` (or ``classes``) of :func:`calipers.classification`;
-        of several classes probabilities have a column for each, and rows may have sets of labels.
+        Parameters
+        ----------
+        *data : Statistic or array-like
+            A statistic; or ``(truth, predicted)`` for measures of counts, ``(truth, score)`` for
+            measures of scores, and ``(qrels, run)`` for retrieval. Probabilities of several classes
+            have a column for each class, and rows may have sets of labels.
+        **options
+            ``weight``, ``count``, ``positive`` and ``labels`` (or ``classes``) as in
+            :func:`calipers.classification`.
+
+        Returns
+        -------
+        ndarray or float
+            The array of :meth:`apply` for a statistic. For arrays, the value; for retrieval the
+            mean over topics.
         """
         if len(data) == 1 and isinstance(data[0], Statistic):
             return self.apply(data[0])
@@ -464,15 +679,27 @@ class Measure:
         return compute_value(self, *data, **options)
 
     def scorer(self, positive: Any = None) -> Any:
-        """What ``scoring=`` of scikit-learn takes: see :class:`calipers.evaluate.scorer.Scorer`."""
+        """Return a :class:`calipers.evaluate.scorer.Scorer`, for ``scoring=`` of scikit-learn.
+
+        Parameters
+        ----------
+        positive : object, optional
+            Positive class.
+
+        Returns
+        -------
+        Scorer
+            Function of an estimator, features and truth.
+        """
         from calipers.evaluate.scorer import make_scorer
 
         return make_scorer(self, positive)
 
 
 def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
-    """The name of a measure, its own or an alias, so that it parses back; it says the parameters
-    that are not at their defaults, and those that are named.
+    """Return the name of a measure, its own or an alias, so that it can be parsed again.
+
+    It includes the parameters that are not at their defaults, and those named in ``stating``.
 
     >>> from calipers.measures import parse
     >>> format_name(parse("recall[cat]"), "sensitivity")
@@ -511,5 +738,5 @@ BETWEEN = "/"
 
 
 def format_names(measure: Any, names: str) -> str:
-    """Each of several names so written: ``sensitivity/TPR``."""
+    """Format each of several names of a measure: ``sensitivity/TPR``."""
     return BETWEEN.join(format_name(measure, name) for name in names.split(BETWEEN))

@@ -1,4 +1,4 @@
-"""What can be wrong with the name of a measure."""
+"""Errors of names of measures."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from calipers.plugins import NameTakenError as NameTakenError  # noqa: PLC0414
 
 
 class UnknownMeasureError(ValueError):
-    """A name that no measure answers to, or parameters that it does not take."""
+    """Name that is not a measure, or parameters that the measure does not have."""

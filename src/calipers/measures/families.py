@@ -1,4 +1,4 @@
-"""The families of measures, and the tasks whose systems they measure."""
+"""Families of measures, and the tasks whose systems they evaluate."""
 
 from __future__ import annotations
 
@@ -13,15 +13,25 @@ from calipers.measures.errors import NameTakenError, UnknownMeasureError
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """Measures that take the same thing of a system.
+    """Family of measures that take the same kind of predictions.
 
-    ``reads`` is what they take: its "labels", "scores", "probabilities", "numbers", "quantiles" or
-    "rankings", its "sets" of labels, the "ranks" of the true classes, its "partitions" of points,
-    its "ratings" of items, its "costs"; or a word of a new task. ``home`` is the module that
-    registers them, which is imported when one of them is asked for; None where they come by
-    themselves. Those ``of_classes`` can be asked of one class of several, and averaged; others can
-    be asked of one ``part``, a cluster, an output or a cost say, of which there may be
-    ``averages``.
+    Parameters
+    ----------
+    name : str
+        Name of the family.
+    reads : str
+        What the measures take of a system: ``"labels"``, ``"scores"``, ``"probabilities"``,
+        ``"numbers"``, ``"quantiles"`` or ``"rankings"``, ``"sets"`` of labels, the ``"ranks"`` of
+        the true classes, ``"partitions"`` of points, ``"ratings"`` of items, ``"costs"``, or a word
+        of a new task.
+    home : str, optional
+        Module that registers the measures, imported when one of them is requested. By default they
+        are registered elsewhere.
+    of_classes : bool, default=False
+        Whether the measures can be computed for one of several classes, and averaged over classes.
+    part : str, default="class"
+        What the measures can be computed for otherwise: a cluster, an output or a cost, for
+        example.
     """
 
     name: str
@@ -32,18 +42,18 @@ class Family:
 
     @property
     def of_parts(self) -> bool:
-        """Whether they can be asked of one class, or of what else has a name."""
+        """Whether the measures can be computed for one class, or for another part with a name."""
         return self.of_classes or self.part != "class"
 
     @property
     def averages(self) -> Mapping[str, str]:
-        """How their values of several parts become one, and what each way means."""
+        """Averages over parts, with their descriptions."""
         if self.of_classes:
             return {**AVERAGES, **PAIRWISE}
         return OF_OUTPUTS if self.part == "output" else {}
 
     def of_view(self, label: str | None, average: str | None) -> str:
-        """What a measure of one of them, or of an average, is about."""
+        """Return the description of a measure for one part, or of an average."""
         if label is None:
             return self.averages.get(average or "", "")
         return f"Of {self.part} {label}" + (
@@ -101,8 +111,25 @@ TASKS: dict[str, tuple[str, ...]] = {
 
 
 def register_task(task: str, *families: Family) -> None:
-    """Make a task known whose systems are measured by these new families; names are looked up in
-    their order. Doing so again changes nothing."""
+    """Register a task whose systems are evaluated by these new families.
+
+    Names of measures are looked up in the order of the families. Registering the same task again
+    has no effect.
+
+    Parameters
+    ----------
+    task : str
+        Name of the task.
+    *families : Family
+        Families of the task.
+
+    Raises
+    ------
+    NameTakenError
+        If there is another task of this name, or another family of one of the names.
+    ValueError
+        If the name is empty, or there is no family.
+    """
     if not task:
         raise ValueError(f"the name of a task is {task!r}, expected a word")
     if not families:
@@ -114,8 +141,24 @@ def register_task(task: str, *families: Family) -> None:
 
 
 def register_family(family: Family, task: str) -> None:
-    """Make a family known by which the systems of a known task are measured as well; its names are
-    looked up last. Doing so again changes nothing."""
+    """Register a further family of measures of a known task.
+
+    The names of its measures are looked up last. Registering the same family again has no effect.
+
+    Parameters
+    ----------
+    family : Family
+        New family.
+    task : str
+        Name of the task.
+
+    Raises
+    ------
+    NameTakenError
+        If there is another family of this name.
+    ValueError
+        If there is no such task.
+    """
     if task not in TASKS:
         raise ValueError(f"task is {task!r}, expected one of {', '.join(TASKS)}")
     _add(task, (family,))
@@ -137,12 +180,18 @@ def _add(task: str, families: tuple[Family, ...]) -> None:
 
 
 def get_task(family: str) -> str | None:
-    """The task whose systems a family measures."""
+    """Return the task whose systems a family evaluates; None if there is none."""
     return next((task for task, families in TASKS.items() if family in families), None)
 
 
 def find_families(family: Any) -> tuple[str, ...]:
-    """The family of that name, or several of them; all where none is named."""
+    """Return the names of the requested families; all if none is requested.
+
+    Raises
+    ------
+    UnknownMeasureError
+        If there is no family of a name.
+    """
     names = tuple(family) if isinstance(family, list | tuple) else (family,)
     for name in names if family is not None else ():
         if isinstance(name, str) and name not in FAMILIES:

@@ -1,4 +1,4 @@
-"""How well predicted numbers follow the truth: shares of variance, and correlations."""
+"""Goodness of fit of predicted numbers: proportions of variance, and correlations."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ correlation = partial(
 
 
 def clip_correlation(value: FloatArray) -> FloatArray:
-    """Rounding may leave a correlation a hair beyond 1."""
+    """Clip correlations to [−1, 1], which rounding may exceed."""
     return np.clip(value, -1.0, 1.0)
 
 
 def _effective_n(m: NumericMoments) -> FloatArray:
-    """Kish's number of rows, which scaled weights leave as it is."""
+    """Compute Kish's effective number of rows, which is invariant to the scale of weights."""
     return np.square(m.weight) / np.maximum(m.squares, 1e-300)
 
 
@@ -47,7 +47,8 @@ def _effective_n(m: NumericMoments) -> FloatArray:
 def r_squared(m: NumericMoments) -> FloatArray:
     """R², the coefficient of determination: 1 − Σr²/Σ(y − ȳ)².
 
-    0 for always predicting the mean of the truth, below 0 for worse.
+    It is 0 for always predicting the mean of the truth, and below 0 for worse predictions. It is at
+    most 1 and undefined without rows, or if the truth is constant.
     """
     return np.asarray(1 - m.squared_error / m.of_truth)
 
@@ -64,19 +65,22 @@ def r_squared(m: NumericMoments) -> FloatArray:
     },
 )
 def adjusted_r_squared(m: NumericMoments, predictors: int) -> FloatArray:
-    """R² with n − 1 and n − predictors − 1 degrees of freedom: 1 − (1 − R²)(n − 1)/(n − k − 1), for
-    rows that a linear model of k predictors was fitted to. Of weighted rows n is their effective
-    number, (Σw)²/Σw².
+    """R² adjusted for the number of predictors: 1 − (1 − R²)(n − 1)/(n − k − 1) (Theil 1961).
 
-    Source: Theil 1961."""
+    It is for rows that a linear model of k predictors was fitted to, with n − 1 and n − k − 1
+    degrees of freedom. For weighted rows n is their effective number, (Σw)²/Σw². It is at most 1
+    and undefined without rows, if the truth is constant, or if n is not above k + 1.
+    """
     n = _effective_n(m)
     return np.asarray(1 - m.squared_error / m.of_truth * (n - 1) / (n - predictors - 1))
 
 
 @fit("explained-variance", aliases=("explained_variance_score",))
 def explained_variance(m: NumericMoments) -> FloatArray:
-    """Explained variance: 1 − variance of residuals/variance of the truth. Unlike R², it ignores
-    a constant error.
+    """Explained variance: 1 − variance of residuals/variance of the truth.
+
+    Unlike R², it ignores a constant error. It is at most 1 and undefined without rows, or if the
+    truth is constant.
     """
     return np.asarray(1 - m.of_residual / m.of_truth)
 
@@ -88,8 +92,11 @@ def explained_variance(m: NumericMoments) -> FloatArray:
     undefined=NO_ROWS | _CONSTANT_TRUTH | _CONSTANT,
 )
 def pearson(m: NumericMoments) -> FloatArray:
-    """Pearson's correlation of truth and prediction: their covariance over the product of their
-    standard deviations."""
+    """Pearson's correlation of truth and prediction.
+
+    It is their covariance over the product of their standard deviations. It ranges from −1 to 1 and
+    is undefined without rows, or if the truth or the prediction is constant.
+    """
     return clip_correlation(m.of_both / (np.sqrt(m.of_truth) * np.sqrt(m.of_predicted)))
 
 
@@ -108,9 +115,11 @@ def pearson(m: NumericMoments) -> FloatArray:
     },
 )
 def concordance(m: NumericMoments) -> FloatArray:
-    """Concordance correlation: 2·cov(y, p)/(var y + var p + (ȳ − p̄)²), with 1/n in all of them.
+    """Concordance correlation: 2·cov(y, p)/(var y + var p + (ȳ − p̄)²), with 1/n in all (Lin 1989).
 
-    Pearson's correlation, less for predictions of another mean or spread than the truth. Source:
-    Lin 1989."""
+    It is Pearson's correlation, reduced if the mean or the variance of the predictions differs from
+    that of the truth. It ranges from −1 to 1 and is undefined without rows, or if truth and
+    prediction are the same constant.
+    """
     apart = m.weight * np.square(m.residual)
     return clip_correlation(2 * m.of_both / (m.of_truth + m.of_predicted + apart))

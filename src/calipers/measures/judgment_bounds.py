@@ -1,18 +1,18 @@
-"""Between which values further judgments could move a number.
+"""Bounds of measures under incomplete judgments.
 
-Unknown are, for each topic, the documents that were retrieved but not judged (or judged with a
-negative grade, which says "pooled, not judged"), and documents that were not retrieved and are yet
-to be found relevant: up to ``max_unretrieved`` of them, or any number. A completion gives every
-unknown document a grade from 0 to a highest one. :func:`value_bounds` tells the smallest and the
-largest value that any completion gives a topic, :func:`mean_bounds` what that means for their mean.
+For each topic the unknown documents are those that were retrieved but not judged (or judged with a
+negative grade, which means "pooled, not judged"), and up to ``max_unretrieved`` relevant documents
+that were not retrieved, or any number of them. A completion assigns to every unknown document a
+grade from 0 to a highest grade. :func:`value_bounds` computes the smallest and the largest value of
+a topic over all completions, and :func:`mean_bounds` those of the mean over topics.
 
-What is reported as a measure's value takes all unknown documents for not relevant, so it lies
-between the two. This is no sampling interval: it says what judging more of these topics could
-change, whereas an interval says what measuring other topics could.
+The reported value of a measure takes all unknown documents as non-relevant, so it is between the
+bounds. The bounds are not a confidence interval: they show the possible effect of further judgments
+of these topics, while an interval shows that of sampling other topics.
 
-A rule per measure, found by its name, finds both ends. Most rest on an exchange: of the completions
-that make x of the unknown documents relevant, the one with the x topmost is best and the one with
-the x bottommost is worst, so a pass over x finds both ends.
+Each measure has a rule, found by name, that computes both bounds. Most rules are based on an
+exchange argument: among the completions with x relevant unknown documents, the best one has the x
+topmost and the worst one the x bottommost, so that a loop over x finds both bounds.
 """
 
 from __future__ import annotations
@@ -41,9 +41,15 @@ CELLS = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class ValueBounds:
-    """Per topic, the smallest and the largest value of any completion; NaN where no completion
-    gives a value. ``kind`` is "sharp", or "outer" where no value lies outside, but the ends may be
-    wider than need be."""
+    """Smallest and largest value over all completions, per topic.
+
+    Parameters
+    ----------
+    low, high : ndarray, shape (n_topics,)
+        Bounds, NaN if no completion has a value.
+    kind : str
+        ``"exact"``, or ``"bound"`` if the bounds are valid but may be wider than necessary.
+    """
 
     low: FloatArray
     high: FloatArray
@@ -58,23 +64,28 @@ def value_bounds(
     max_grade: int | None = None,
     collection_size: int | None = None,
 ) -> list[ValueBounds | None]:
-    """What any completion of the judgments could make of each measure, topic by topic.
+    """Compute the bounds of each measure over all completions of the judgments, per topic.
 
     Parameters
     ----------
-    rankings
-        What was retrieved of what is judged.
-    measures
-        Those without a rule get None.
-    max_unretrieved
-        How many documents of a topic that were not retrieved may yet turn out relevant; infinite
-        by default. Documents with negative grades count among them, and are never fewer.
-    max_grade
-        The highest grade of an unknown document; by default the highest in the judgments, at
+    rankings : JudgedRankings
+        Rankings with their judgments.
+    measures : sequence of Measure
+        Measures. The bounds of those without a rule are None.
+    max_unretrieved : float, default=inf
+        Largest number of relevant documents of a topic that were not retrieved. It includes the
+        documents with negative grades, and is never smaller than their number.
+    max_grade : int, optional
+        Highest grade of an unknown document. By default it is the highest in the judgments, at
         least 1.
-    collection_size
-        The number of documents there are, which bounds ``max_unretrieved`` (where that leaves no
-        more than a million).
+    collection : int, optional
+        Number of documents in the collection, which bounds ``max_unretrieved`` (if the bound is at
+        most one million).
+
+    Returns
+    -------
+    list of ValueBounds or None
+        Bounds of each measure.
 
     Examples
     --------
@@ -111,13 +122,32 @@ def mean_bounds(
     zero: bool = False,
     importance: FloatArray | None = None,
 ) -> tuple[float, float]:
-    """The smallest and the largest mean over topics that completions could give.
+    """Compute the smallest and the largest mean over topics over all completions.
 
-    Topics are completed independently, so the mean of the low ends is the lowest mean, and so for
-    the high ends. A topic that is undefined so far may stay so or become defined: where undefined
-    topics are left out of the mean, it is left out or counted, whichever moves the mean further;
-    with ``zero`` it counts as 0 as long as it is undefined. ``summary`` may be "sum" or "geometric"
-    (as of gm-AP) instead. ``importance`` is what topics count for in means; one of 0 is left out.
+    Parameters
+    ----------
+    values : ndarray, shape (n_topics,)
+        Values under the present judgments.
+    possible : ValueBounds
+        Bounds of the value of each topic.
+    summary : str, default="mean"
+        ``"mean"``, ``"sum"`` or ``"geometric"`` (as for gm-AP).
+    zero : bool, default=False
+        Whether undefined topics count as 0 in the mean. Otherwise they are omitted.
+    importance : ndarray, shape (n_topics,), optional
+        Weights of topics in the mean. Topics of weight 0 are omitted.
+
+    Returns
+    -------
+    tuple of float
+        Lower and upper bound.
+
+    Notes
+    -----
+    Topics are completed independently, so the lowest mean is the mean of the lower bounds, and the
+    highest mean that of the upper bounds. A topic that is undefined so far may stay undefined or
+    become defined. If undefined topics are omitted from the mean, it is omitted or included,
+    whichever gives the wider bound; with ``zero`` it counts as 0 while it is undefined.
     """
     low, high, nothing = possible.low, possible.high, 0.0
     weight = np.ones(len(values)) if importance is None else importance
@@ -142,7 +172,7 @@ def _minimum_mean(
     summary: str,
     weight: FloatArray,
 ) -> float:
-    """The least mean (or sum); what is absent counts as a value, or may be left out."""
+    """Compute the smallest mean (or sum), in which absent values have a value or may be omitted."""
     if as_absent is not None:
         end = np.where(absent, np.fmin(end, as_absent), end)
         absent = np.zeros_like(absent)
@@ -159,7 +189,10 @@ def _minimum_mean(
 
 
 def _blocks(retrieved: IntArray) -> Iterator[IntArray]:
-    """The topics, in pieces of few cells each; those that retrieve alike many stand together."""
+    """Yield the indices of topics in blocks of a limited number of cells.
+
+    Topics with similar numbers of retrieved documents are in one block.
+    """
     order = np.argsort(retrieved, kind="stable")
     start = 0
     while start < len(order):
@@ -172,7 +205,7 @@ def _blocks(retrieved: IntArray) -> Iterator[IntArray]:
 
 
 def _widen_to_value(block: TopicBlock, measure: Measure, rule: BoundRule) -> Ends:
-    """What the rule finds, which rounding must not keep from holding the value itself."""
+    """Compute the bounds of a rule, widened to include the value in spite of rounding."""
     low, high = rule.ends(block, measure)
     value = measure.apply(block.ranking)
     return np.where(value < low, value, low), np.where(value > high, value, high)
@@ -189,9 +222,11 @@ UNKNOWN, _NONE = -1, -2
 
 @dataclass(frozen=True, eq=False)
 class TopicBlock:
-    """Some topics: a row each, a column a rank. ``grade`` is negative where it is unknown and where
-    nothing was retrieved; ``max_unretrieved`` documents of each may be relevant and were not
-    retrieved."""
+    """Block of topics, with a row per topic and a column per rank.
+
+    ``grade`` is negative where it is unknown and where nothing was retrieved. Up to
+    ``max_unretrieved`` documents of each topic are relevant and were not retrieved.
+    """
 
     ranking: JudgedRankings
     grade: IntArray
@@ -203,7 +238,7 @@ class TopicBlock:
     def of(
         cls, r: JudgedRankings, max_unretrieved: float, top: int, collection_size: int | None
     ) -> TopicBlock:
-        """Lay the topics out."""
+        """Create the block of the topics of rankings."""
         width = int(r.retrieved.max(initial=0))
         grade = np.where(np.arange(width) < r.retrieved[:, None], UNKNOWN, _NONE)
         grade[r.topic, r.rank - 1] = np.maximum(r.grade, UNKNOWN)
@@ -217,7 +252,7 @@ class TopicBlock:
         return cls(r, grade, np.maximum(most, pooled - r.sum(~known)), top)
 
     def seen(self, rel: int, cutoff: int | None) -> JudgmentStatus:
-        """What there is to a measure of relevant documents (within the cutoff)."""
+        """Return the judgment status for a relevance level (within the cutoff), cached."""
         if (rel, cutoff) not in self.kept:
             self.kept[rel, cutoff] = self._look(rel, cutoff)
         return self.kept[rel, cutoff]
@@ -231,10 +266,11 @@ class TopicBlock:
         return JudgmentStatus(grade >= rel, unknown, self.ranking.relevant(rel), outside)
 
     def completed(self, found: BoolArray, max_unretrieved: FloatArray, top: int) -> JudgedRankings:
-        """The judgments with the grade ``top`` for the retrieved documents ``found`` and for so
-        many unretrieved ones; ranks beyond the columns of ``found`` are left out.
+        """Return the rankings with further judgments of grade ``top``.
 
-        Infinitely many make for infinite counts, which measures of counts take as they are.
+        They are of the retrieved documents ``found``, and of ``max_unretrieved`` documents that
+        were not retrieved. Ranks beyond the columns of ``found`` are omitted. Infinite numbers
+        result in infinite counts, which measures of counts can take.
         """
         r = self.ranking
         listed = np.where(found, top, self.grade[:, : found.shape[1]])
@@ -262,8 +298,11 @@ class TopicBlock:
 
 @dataclass(frozen=True, eq=False)
 class JudgmentStatus:
-    """By topic and rank, which documents are relevant and which unknown; by topic, how many known
-    documents are relevant, and how many unknown ones there are elsewhere."""
+    """Relevant and unknown documents by topic and rank.
+
+    ``relevant`` is the number of known relevant documents of each topic, and ``outside`` the number
+    of unknown documents elsewhere.
+    """
 
     hit: BoolArray
     unknown: BoolArray
@@ -272,37 +311,37 @@ class JudgmentStatus:
 
     @cached_property
     def rank(self) -> FloatArray:
-        """The rank of each column."""
+        """Rank of each column."""
         return np.arange(1.0, self.hit.shape[1] + 1)
 
     @cached_property
     def hits(self) -> FloatArray:
-        """Relevant documents down to each rank and with it."""
+        """Relevant documents down to and including each rank."""
         return np.cumsum(self.hit, axis=1, dtype=np.float64)
 
     @cached_property
     def topmost(self) -> FloatArray:
-        """Unknown documents from the top down to each rank and with it."""
+        """Unknown documents from the top down to and including each rank."""
         return np.cumsum(self.unknown, axis=1, dtype=np.float64)
 
     @cached_property
     def bottommost(self) -> FloatArray:
-        """Unknown documents from the bottom up to each rank and with it."""
+        """Unknown documents from the bottom up to and including each rank."""
         return reverse_cumsum(self.unknown.astype(np.float64))
 
 
 def reverse_cumsum(values: FloatArray) -> FloatArray:
-    """Running sums over the ranks from the last one up."""
+    """Compute cumulative sums over the ranks from the last one up."""
     return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
 
 
 def last_column(running: FloatArray) -> FloatArray:
-    """The last of running sums over the ranks."""
+    """Return the last of cumulative sums over the ranks: the total."""
     return running[:, -1] if running.shape[1] else np.zeros(len(running))
 
 
 def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    """The quotient, NaN for 0/0; nothing over infinitely much is 0."""
+    """Divide, with NaN for 0/0, and 0 for an infinite denominator."""
     return np.where(below > 0, above / below, np.nan)
 
 
@@ -311,9 +350,12 @@ Ends = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class BoundRule:
-    """``ends`` computes the low and the high end for a block of topics. ``takes`` are the
-    parameters that it minds and ``unless`` values that it cannot deal with; a measure with another
-    parameter set has no rule. Where ``graded``, gains have to rise with the grade."""
+    """Rule that computes the lower and the upper bound for a block of topics.
+
+    ``takes`` are the parameters that ``ends`` supports, and ``unless`` values that it does not; a
+    measure with another parameter set has no rule. If ``graded``, gains have to increase with the
+    grade.
+    """
 
     ends: Callable[[TopicBlock, Measure], Ends]
     takes: frozenset[str]
@@ -323,8 +365,7 @@ class BoundRule:
 
 
 def find_bound_rule(measure: Measure, highest: int) -> BoundRule | None:
-    """The rule of a measure of rankings with grades up to ``highest``, where there is one for its
-    parameters."""
+    """Return the rule of a measure for grades up to ``highest``; None if there is none."""
     definition = measure.definition
     rule = _RULES.get(definition.name) if definition.statistic is JudgedRankings else None
     if rule is None or measure.parameters.get("rel", 1) < 1:  # below, nothing is not relevant
@@ -337,8 +378,10 @@ def find_bound_rule(measure: Measure, highest: int) -> BoundRule | None:
 
 
 def _monotone_bounds(block: TopicBlock, measure: Measure) -> Ends:
-    """A measure that looks at what was retrieved, and that no document of a higher grade lowers:
-    it is least with all unknown documents not relevant, and largest with all of the highest grade.
+    """Compute the bounds of a measure of retrieved documents that increases with their grades.
+
+    It is smallest with all unknown documents non-relevant, and largest with all of the highest
+    grade.
     """
     p = measure.parameters
     unknown = block.grade[:, : p.get("cutoff")] == UNKNOWN
@@ -350,10 +393,11 @@ def _monotone_bounds(block: TopicBlock, measure: Measure) -> Ends:
 
 
 def _recall_bounds(block: TopicBlock, measure: Measure) -> Ends:
-    """A measure that rises with every relevant document that was retrieved (within the cutoff), and
-    falls with every other: its ends have all of the one kind and none of the other.
+    """Compute the bounds of a measure that increases with relevant retrieved documents only.
 
-    With no relevant document known there has to be one, be it of the kind that is not wanted.
+    It increases with every relevant document that was retrieved (within the cutoff) and decreases
+    with every other relevant document, so that the bounds have all of one kind and none of the
+    other. If no relevant document is known, there has to be one, even if of the other kind.
     """
     p = measure.parameters
     seen = block.seen(p["rel"], p.get("cutoff"))
@@ -367,16 +411,19 @@ def _recall_bounds(block: TopicBlock, measure: Measure) -> Ends:
 
 
 def _average_precision(block: TopicBlock, measure: Measure) -> Ends:
-    """For each number x of relevant unknown documents, the sum of precisions is largest when they
-    are topmost and smallest when they are bottommost. One more of them adds the precision at its
-    own rank, and 1/rank for each relevant document below. Those outside add to R only.
+    """Compute the bounds of average precision.
+
+    For each number x of relevant unknown documents, the sum of precisions is largest if they are
+    topmost and smallest if they are bottommost. One more of them adds the precision at its own
+    rank, and 1/rank for each relevant document below. Relevant documents outside the ranking add to
+    R only.
     """
     p = measure.parameters
     cutoff, by = p.get("cutoff"), p.get("denominator", "R")
     seen = block.seen(p["rel"], cutoff)
 
     def share(precisions: FloatArray, more: FloatArray, elsewhere: FloatArray) -> FloatArray:
-        """With so many more relevant documents, in the ranking and elsewhere."""
+        """Divide sums of precisions, with more relevant documents in the ranking and elsewhere."""
         relevant = seen.relevant[:, None] + more + elsewhere[:, None]
         if by == "min(k,R)" and cutoff is not None:
             return ratio(precisions, np.minimum(relevant, cutoff))
@@ -402,12 +449,15 @@ def _average_precision(block: TopicBlock, measure: Measure) -> Ends:
 
 
 def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Ends:
-    """High end: the precision at each rank with all unknown documents down to it relevant and no
-    others, where that is enough for the recall, since one more of them asks for one more at most.
+    """Compute the bounds of interpolated precision at a recall.
 
-    Low end: x relevant ones in the ranking add least to any rank as the bottommost, and all of
-    those elsewhere raise what the recall asks for. So each x is looked at that makes it ask for
-    more.
+    Upper bound: the precision at each rank if all unknown documents down to it are relevant and no
+    others, provided that this reaches the recall; one more relevant document raises the required
+    number by at most one.
+
+    Lower bound: x relevant documents in the ranking add least to any rank if they are bottommost,
+    and all relevant documents elsewhere raise the required number. Each x that raises it is
+    evaluated.
     """
     p = measure.parameters
     seen = block.seen(p["rel"], None)
@@ -433,7 +483,10 @@ def _interpolated_precision_bounds(block: TopicBlock, measure: Measure) -> Ends:
 
 
 def _eleven_points(block: TopicBlock, measure: Measure) -> Ends:
-    """The mean of the ends of its points, a bound: no completion need reach all of them."""
+    """Compute the means of the bounds of the points.
+
+    They are outer bounds, since no completion has to attain all of them.
+    """
     p = measure.parameters
     point = {"rel": p["rel"], "rule": p["rule"]}
     each = [
@@ -447,10 +500,11 @@ def _eleven_points(block: TopicBlock, measure: Measure) -> Ends:
 
 
 def _r_precision(block: TopicBlock, measure: Measure) -> Ends:
-    """With r relevant documents in all, r − R of the unknown ones are relevant, as many as possible
-    of them among the first r or as few; so each r is looked at in turn. Past the last retrieved
-    document nothing is gained but r itself: there the ends can only be where all unknown documents
-    of a kind are used up.
+    """Compute the bounds of R-precision.
+
+    With r relevant documents in all, r − R of the unknown ones are relevant, as many as possible of
+    them among the first r or as few; each r is evaluated. Below the last retrieved document only r
+    increases, so that the bounds there can only be where all unknown documents of a kind are used.
     """
     seen = block.seen(measure.parameters["rel"], None)
     n, relevant = len(seen.relevant), seen.relevant[:, None]
@@ -473,15 +527,15 @@ def _r_precision(block: TopicBlock, measure: Measure) -> Ends:
 
 
 def _bpref(block: TopicBlock, measure: Measure) -> Ends:
-    """Judging may find a document relevant, not relevant, or leave it out, which bpref tells apart.
+    """Compute the bounds of bpref, for which a document is relevant, non-relevant or unjudged.
 
-    High end: with r relevant documents in all, it is best when r − R unknown ones are relevant, the
-    topmost, and no further document above any of them is found not relevant, but many below. Then
-    a relevant document with j nonrelevant ones above adds (r − j)/r², where j < r. Each r is looked
-    at up to 2·max j, beyond which every such share falls.
+    Upper bound: with r relevant documents in all, bpref is largest if r − R unknown documents are
+    relevant, the topmost, and no further document above any of them is non-relevant, but many
+    below. A relevant document with j non-relevant ones above then adds (r − j)/r², for j < r. Each
+    r is evaluated up to 2·max j, beyond which every such term decreases.
 
-    Low end, a bound: the known relevant documents alone, each with all unknown ones above it not
-    relevant and none elsewhere, over the largest r.
+    Lower bound, an outer bound: the known relevant documents alone, each with all unknown ones
+    above it non-relevant and none elsewhere, over the largest r.
     """
     rel = measure.parameters["rel"]
     seen = block.seen(rel, None)
@@ -514,19 +568,21 @@ def _bpref(block: TopicBlock, measure: Measure) -> Ends:
 
 
 def _ndcg(block: TopicBlock, measure: Measure) -> Ends:
-    """With gains cut into steps Δₜ = gain(t) − gain(t−1), DCG is Σₜ Δₜ d(Sₜ) and IDCG is
-    Σₜ Δₜ D(nₜ): d sums the discounts of the retrieved documents of grade t or more, D those of as
-    many first ranks.
+    """Compute the bounds of nDCG.
 
-    Low end: DCG is linear and IDCG convex in the unknown gains, so nDCG is quasi-concave and least
-    where each is 0 or the highest. Those outside add to IDCG only; of those inside the x bottommost
-    get it, for the worst x.
+    With gains in steps Δₜ = gain(t) − gain(t−1), DCG is Σₜ Δₜ d(Sₜ) and IDCG is Σₜ Δₜ D(nₜ). d is
+    the sum of the discounts of the retrieved documents of grade t or more, and D that of the same
+    number of first ranks.
 
-    High end, by Dinkelbach's iteration: a value λ can be beaten if Σₜ Δₜ (d(Sₜ) − λ D(nₜ)) can be
-    positive. Each step t by itself is best with the xₜ topmost unknown documents, for some xₜ. One
-    more costs λ times a discount at rank nₜ + 1, the less the larger nₜ is; nₜ falls with t, so the
-    largest best xₜ fall with t too: the sets are nested, as those of grades are, and the steps do
-    not hinder each other.
+    Lower bound: DCG is linear and IDCG convex in the unknown gains, so nDCG is quasi-concave and
+    smallest where each is 0 or the highest. Documents outside add to IDCG only; among those inside
+    the x bottommost have the highest gain, for the worst x.
+
+    Upper bound, by Dinkelbach's iteration: a value λ can be exceeded if Σₜ Δₜ (d(Sₜ) − λ D(nₜ)) can
+    be positive. Each step t by itself is best with the xₜ topmost unknown documents, for some xₜ.
+    One more costs λ times a discount at rank nₜ + 1, which decreases with nₜ. Since nₜ decreases
+    with t, the largest best xₜ decrease with t too: the sets are nested, as those of grades are,
+    and the steps can be optimized separately.
     """
     p = measure.parameters
     cutoff, r = p["cutoff"], block.ranking
@@ -581,7 +637,7 @@ def _ndcg(block: TopicBlock, measure: Measure) -> Ends:
 
 
 def _prepend_zero(running: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Running sums with that of no document in front."""
+    """Return cumulative sums with a leading 0."""
     return np.hstack([np.zeros((len(running), 1)), running])
 
 
@@ -589,28 +645,28 @@ def _prepend_zero(running: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _gains(measure: Measure, grades: IntArray) -> FloatArray:
-    """The gains of grades."""
+    """Return the gains of grades."""
     p = measure.parameters
     return gains.grade_gain(grades, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
 
 
 def _discounts(measure: Measure, ranks: IntArray) -> FloatArray:
-    """The discounts of ranks."""
+    """Return the discounts of ranks."""
     p = measure.parameters
     return gains.rank_discount(ranks, None, p["dcg"], p["base"])
 
 
 def _steps(measure: Measure, grades: IntArray) -> tuple[IntArray, FloatArray]:
-    """The positive grades, ascending, and how much the gain of each exceeds that of the one below.
+    """Return the positive grades, ascending, and the increase of the gain at each.
 
-    No unknown document needs a grade between: there n is the same, so the same x is best.
+    No unknown document needs a grade in between: n is the same there, so the same x is best.
     """
     levels = np.unique(grades[grades > 0])
     return levels, np.diff(_gains(measure, levels), prepend=0.0)
 
 
 def _growing_gains(measure: Measure, highest: int) -> bool:
-    """Whether what is not relevant gains nothing, and a higher grade never less than a lower."""
+    """Return whether non-relevant documents have no gain, and gains do not decrease with grades."""
     named = [grade for grade, _ in measure.parameters.get("gains") or ()]
     if any(grade < 0 for grade in named):
         return False

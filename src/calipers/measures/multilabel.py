@@ -1,8 +1,8 @@
-"""Measures of rows that may have several labels: a value per row, averaged.
+"""Measures of multilabel rows: means of a value per row.
 
-A row has the set Y of labels and is said to have the set Z, both among L; or every label has a
-score in it, higher for those that the row is more likely to have. A row in which a measure divides
-by nothing has no value; it is left out, and counted. scikit-learn takes 0 for it
+A row has the set Y of true labels and the set Z of predicted labels, both of L labels; or every
+label has a score for it, higher for labels that are more likely. If the denominator of a row is 0,
+its value is undefined; such rows are omitted, and counted. scikit-learn uses 0 for them
 (``zero_division``), or the best value. Averages over labels are those of
 :mod:`calipers.measures.counts`.
 """
@@ -34,19 +34,19 @@ example = partial(
 
 
 def _intersection_sizes(truth: Sets, predicted: Sets) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """|Y ∩ Z|, |Y| and |Z| of each row."""
+    """Return |Y ∩ Z|, |Y| and |Z| of each row."""
     y, z = (np.asarray(sets, bool) for sets in (truth, predicted))
     both, true, called = (sets.sum(axis=1, dtype=np.float64) for sets in (y & z, y, z))
     return both, true, called
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """A share of nothing is NaN."""
+    """Divide, with NaN where the denominator is 0."""
     return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
 
 
 def usual_set(truth: Sets, weight: FloatArray | None) -> float:
-    """Share of the rows that have the most frequent set of labels."""
+    """Compute the proportion of rows with the most frequent set of labels."""
     packed = np.packbits(truth, axis=1)
     kinds = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
     _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
@@ -55,7 +55,7 @@ def usual_set(truth: Sets, weight: FloatArray | None) -> float:
 
 
 def usual_answers(truth: Sets, weight: FloatArray | None) -> float:
-    """Share of wrong labels where each label gets its more frequent answer."""
+    """Compute the proportion of wrong labels under the best constant prediction of each label."""
     share = np.average(truth, axis=0, weights=weight)
     return float(np.minimum(share, 1 - share).mean())
 
@@ -68,8 +68,9 @@ def usual_answers(truth: Sets, weight: FloatArray | None) -> float:
     counts_true_negatives=True,
 )
 def subset_accuracy(truth: Sets, predicted: Sets) -> FloatArray:
-    """Subset accuracy (exact match ratio), the proportion of rows whose set of labels is
-    predicted exactly: Y = Z.
+    """Subset accuracy (exact match ratio), the proportion of rows with the exact set of labels.
+
+    A row is correct if Y = Z. It ranges from 0 to 1 and is undefined without rows.
     """
     same = np.asarray(truth, bool) == np.asarray(predicted, bool)
     return np.asarray(same.all(axis=1), np.float64)
@@ -84,30 +85,39 @@ def subset_accuracy(truth: Sets, predicted: Sets) -> FloatArray:
     counts_true_negatives=True,
 )
 def hamming_loss(truth: Sets, predicted: Sets) -> FloatArray:
-    """Hamming loss, the mean proportion of labels that are predicted wrongly: mean of |Y Δ Z| /
-    L.
+    """Hamming loss, the mean proportion of labels that are predicted wrongly.
+
+    It is the mean of |Y Δ Z| / L, ranges from 0 to 1 and is undefined without rows.
     """
     return np.asarray((np.asarray(truth, bool) != np.asarray(predicted, bool)).mean(axis=1))
 
 
 @example("example-precision", aliases=("precision_samples",))
 def example_precision(truth: Sets, predicted: Sets) -> FloatArray:
-    """Example-based precision: mean of |Y ∩ Z| / |Z| over the rows that have a label predicted."""
+    """Example-based precision: mean of |Y ∩ Z| / |Z| over the rows that have a label predicted.
+
+    It ranges from 0 to 1 and is undefined if there is no such row.
+    """
     both, _, z = _intersection_sizes(truth, predicted)
     return _ratio(both, z)
 
 
 @example("example-recall", aliases=("recall_samples",))
 def example_recall(truth: Sets, predicted: Sets) -> FloatArray:
-    """Example-based recall: mean of |Y ∩ Z| / |Y| over the rows that have a label."""
+    """Example-based recall: mean of |Y ∩ Z| / |Y| over the rows that have a label.
+
+    It ranges from 0 to 1 and is undefined if there is no such row.
+    """
     both, y, _ = _intersection_sizes(truth, predicted)
     return _ratio(both, y)
 
 
 @example("example-F1", aliases=("f1_samples",))
 def example_f1(truth: Sets, predicted: Sets) -> FloatArray:
-    """Example-based F1: mean of 2|Y ∩ Z| / (|Y| + |Z|) over the rows with a label, true or
-    predicted.
+    """Example-based F1: mean of 2|Y ∩ Z| / (|Y| + |Z|).
+
+    The mean is over the rows with a label, true or predicted. It ranges from 0 to 1 and is
+    undefined if there is no such row.
     """
     both, y, z = _intersection_sizes(truth, predicted)
     return _ratio(2 * both, y + z)
@@ -115,8 +125,10 @@ def example_f1(truth: Sets, predicted: Sets) -> FloatArray:
 
 @example("example-Jaccard", aliases=("jaccard_samples",))
 def example_jaccard(truth: Sets, predicted: Sets) -> FloatArray:
-    """Example-based Jaccard index: mean of |Y ∩ Z| / |Y ∪ Z| over the rows with a label, true or
-    predicted.
+    """Example-based Jaccard index: mean of |Y ∩ Z| / |Y ∪ Z|.
+
+    The mean is over the rows with a label, true or predicted. It ranges from 0 to 1 and is
+    undefined if there is no such row.
     """
     both, y, z = _intersection_sizes(truth, predicted)
     return _ratio(both, y + z - both)
@@ -135,8 +147,11 @@ ranking = partial(
 
 
 def _depths(truth: Sets, score: Sets) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Of each label of each row, by descending score: its rank, the number of true labels down to
-    there, and whether it is true. Labels of equal score all have the lowest of their ranks."""
+    """Return the ranks of the labels of each row by descending score, and which are true.
+
+    For each label these are its rank, the number of true labels down to that rank, and whether it
+    is true. Labels of equal score all have the lowest of their ranks.
+    """
     order = np.argsort(-score, axis=1, kind="stable")
     ordered = np.take_along_axis(score, order, axis=1)
     true = np.take_along_axis(np.asarray(truth, bool), order, axis=1)
@@ -151,7 +166,7 @@ def _depths(truth: Sets, score: Sets) -> tuple[FloatArray, FloatArray, FloatArra
 def _map_rows(
     truth: Sets, score: Sets, value: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 ) -> FloatArray:
-    """A value of the ranks of each row, some rows at a time."""
+    """Compute a value from the ranks of each row, in blocks of rows."""
     parts = [
         value(*_depths(truth[begin : begin + _AT_ONCE], score[begin : begin + _AT_ONCE]))
         for begin in range(0, len(truth), _AT_ONCE)
@@ -168,11 +183,12 @@ def _map_rows(
     reference="Schapire and Singer 2000",
 )
 def label_ranking_average_precision(truth: Sets, score: Sets) -> FloatArray:
-    """Label ranking average precision: of each true label of a row, the share of true labels among
-    those that score as high or higher; the mean over the row's labels, then over rows.
+    """Label ranking average precision: the mean precision at the ranks of the true labels.
 
-    A row without labels has no value. Labels of equal score all take the lowest of their ranks, as
-    in scikit-learn.
+    For each true label of a row it is the proportion of true labels among those with an equal or a
+    higher score, averaged over the true labels of the row, then over rows. Rows without true labels
+    are omitted. Labels of equal score all have the lowest of their ranks, as in scikit-learn. It
+    ranges from 0 to 1 and is undefined if no row has a label.
     """
     return _map_rows(
         truth, score, lambda rank, found, y: _ratio((y * found / rank).sum(1), y.sum(1))
@@ -187,11 +203,12 @@ def label_ranking_average_precision(truth: Sets, score: Sets) -> FloatArray:
     reference="Tsoumakas, Katakis and Vlahavas 2010",
 )
 def coverage_error(truth: Sets, score: Sets) -> FloatArray:
-    """Coverage error: how many labels, by descending score, have to be taken to have all true ones
-    of a row; the mean over rows.
+    """Coverage error: the mean rank of the lowest-scoring true label of a row.
 
-    The best value is the mean number of labels of a row. A row without labels needs none; labels of
-    equal score are taken together. As in scikit-learn, this is one more than in the work named.
+    It is the number of labels, by descending score, that include all true labels of a row, averaged
+    over rows. Its minimum is the mean number of true labels. A row without labels counts as 0;
+    labels of equal score all have the lowest of their ranks. As in scikit-learn, the value is one
+    more than that of the reference. It is undefined without rows.
     """
     return _map_rows(truth, score, lambda rank, _, y: np.asarray((rank * y).max(axis=1)))
 
@@ -205,11 +222,11 @@ def coverage_error(truth: Sets, score: Sets) -> FloatArray:
     reference="Schapire and Singer 2000",
 )
 def ranking_loss(truth: Sets, score: Sets) -> FloatArray:
-    """Ranking loss: share of the pairs of a true and a false label of a row that are in the wrong
-    order, the false one not below the true one; the mean over rows.
+    """Ranking loss: the mean proportion of pairs of a true and a false label in the wrong order.
 
-    Equal scores are a wrong order, as in scikit-learn. A row of which no label is true, or every
-    one, has no pair and no value.
+    A pair is in the wrong order if the false label does not score lower than the true label; ties
+    are wrong, as in scikit-learn. The mean is over the rows that have both true and false labels.
+    It ranges from 0 to 1 and is undefined if there is no such row.
     """
 
     def of(rank: FloatArray, found: FloatArray, y: FloatArray) -> FloatArray:

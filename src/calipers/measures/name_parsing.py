@@ -1,18 +1,18 @@
-"""What the name of a measure means: the grammar of names, there and back.
+"""Parser of names of measures.
 
 NAME            AP
-NAME@VALUE      nDCG@10         the argument called ``cutoff`` (or what ``at`` says)
-NAME(K=V, …)    AP(rel=2)@100   the others, where they differ from their defaults
-NAMEVALUE       F2              the argument that ``suffix`` names
-NAME@WORD=VALUE P@recall=0.5    where the catalogue calls it NAME@WORD
-NAME[CLASS]     recall[child]   of one class against the rest
+NAME@VALUE      nDCG@10         the argument ``cutoff`` (or that of ``at``)
+NAME(K=V, …)    AP(rel=2)@100   the others, if not at their defaults
+NAMEVALUE       F2              the argument of ``suffix``
+NAME@WORD=VALUE P@recall=0.5    if the name in the catalogue is NAME@WORD
+NAME[CLASS]     recall[child]   one class against all others
 HOW-NAME        macro-F1        averaged over classes: macro, micro or weighted
                 ovo-AUC         or over pairs of them: ovo or weighted-ovo
                 macro-R2        over outputs: macro or variance-weighted
-HOW-NAME(labels=['a', 'b'])     of these classes only; without=['a']: of all but these
-NA-VALUE-ME     top-5-accuracy  the argument that ``infix`` names, and the catalogue spells out
+HOW-NAME(labels=['a', 'b'])     over these classes only; without=['a']: all but these
+NA-VALUE-ME     top-5-accuracy  the argument of ``infix``
 
-What means nothing so is looked up in words, as in ``Mean Reciprocal Rank``: see
+A text that cannot be parsed is looked up as a phrase, such as ``Mean Reciprocal Rank``: see
 :mod:`calipers.measures.phrases`.
 """
 
@@ -66,12 +66,33 @@ def parse(
     family: str | Sequence[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> Measure:
-    """The measure that a name means; names ignore case and may be the aliases of other tools, or
-    the words that a measure goes by.
+    """Return the measure that a name means.
 
-    ``defaults`` are values of parameters that the name does not mention, for the measures that
-    have them: the relevance level of a whole evaluation, say.
+    Names ignore case, and may be aliases of other tools or phrases.
 
+    Parameters
+    ----------
+    text : str
+        Name of a measure.
+    family : str or sequence of str, optional
+        Families among which the name is looked up. By default all.
+    defaults : mapping, optional
+        Values of parameters that the name does not mention, for measures that have them, such as
+        the relevance level of an evaluation.
+
+    Returns
+    -------
+    Measure
+        Definition with its parameters.
+
+    Raises
+    ------
+    UnknownMeasureError
+        If no measure has this name, if it has several meanings, or if a parameter is missing or
+        not valid.
+
+    Examples
+    --------
     >>> str(parse("ndcg_cut_10")), str(parse("map", family="retrieval")), str(parse("f2"))
     ('nDCG@10', 'AP', 'F2')
     >>> str(parse("Hit rate", family="counts")), str(parse("Recall @ False Positive Rate = 0.1"))
@@ -100,12 +121,12 @@ def parse(
 def _parse_phrase(
     text: str, families: Sequence[str], defaults: Mapping[str, Any] | None
 ) -> Measure | None:
-    """The measure that a text means which is no name as it is spelled; None where there is none.
+    """Return the measure that a phrase means; None if there is none.
 
     Raises
     ------
     UnknownMeasureError
-        Where it has several meanings, or lacks a parameter; it says how to ask for each.
+        If it has several meanings, or lacks a parameter. The message says how to request each.
     """
     from calipers.measures import phrases  # of use to few, and its index takes its time
 
@@ -143,7 +164,7 @@ def _parse_phrase(
 def _parse_name_pair(
     text: str, pair: Sequence[str], families: Sequence[str], defaults: Mapping[str, Any] | None
 ) -> Measure:
-    """The measure of a name with others in parentheses, which have to be its own."""
+    """Return the measure of a name with further names in parentheses, which have to agree."""
     measure = parse(pair[0], families, defaults)
     for other in pair[1:]:
         if measure.definition not in senses(other, families):
@@ -155,7 +176,7 @@ def _parse_name_pair(
 
 
 def senses(text: str, families: Sequence[str]) -> list[Definition]:
-    """The definitions that a name or a phrase may stand for, whatever their parameters."""
+    """Return the definitions that a name or a phrase may mean, whatever their parameters."""
     from calipers.measures import phrases
 
     load(families)
@@ -171,7 +192,7 @@ def senses(text: str, families: Sequence[str]) -> list[Definition]:
 
 
 def _ambiguity_message(text: str, senses: Sequence[Definition]) -> str:
-    """That a name has several meanings, and how to ask for each."""
+    """Return the message that a name has several meanings, and how to request each."""
     tasks = dict.fromkeys(d.task for d in senses)
     of = {d: f" of {d.task}" if len(tasks) > 1 else "" for d in senses}
     ways = " or ".join(f"{d.example()}{of[d]} ({_begun_small(d.title)})" for d in senses)
@@ -179,7 +200,7 @@ def _ambiguity_message(text: str, senses: Sequence[Definition]) -> str:
 
 
 def _begun_small(title: str) -> str:
-    """A title as it stands within a sentence: an abbreviation keeps its capitals."""
+    """Return a title as within a sentence: in lower case, unless it begins with an abbreviation."""
     return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
@@ -189,7 +210,10 @@ def _parse_name(
     defaults: Mapping[str, Any] | None,
     unknown: Callable[[str, Sequence[str]], str],
 ) -> Measure:
-    """What a name means in some families; ``unknown`` is what is said where it means nothing."""
+    """Return the measure that a name means in these families.
+
+    ``unknown`` makes the message for a name without a meaning.
+    """
     viewed = _view(text, families)
     if viewed is not None:
         bare, view = viewed
@@ -221,8 +245,10 @@ def _parse_name(
 
 
 def _alias(definition: Definition, name: str) -> str | None:
-    """The alias that was written, where it is a word of the field: one with an underscore is how a
-    tool spells a measure."""
+    """Return the alias that was written, if it is a term of the field.
+
+    An alias with an underscore is a name of another tool.
+    """
     if definition.suffix is not None or definition.infix is not None:
         return None
     own = normalize_name(name)
@@ -231,7 +257,7 @@ def _alias(definition: Definition, name: str) -> str | None:
 
 
 def _check_weights(text: str, made: Measure, view: Mapping[str, Any]) -> None:
-    """That those that have weights are outputs, and have no others."""
+    """Check that weights are of the outputs of a regression."""
     how = (view.get("among") or ("",))[0]
     if how == WEIGHTS and (made.task != "regression" or view["average"] == BY_VARIANCE):
         raise UnknownMeasureError(
@@ -241,7 +267,7 @@ def _check_weights(text: str, made: Measure, view: Mapping[str, Any]) -> None:
 
 
 def deduplicate(asked: Iterable[Measure]) -> list[Measure]:
-    """Measures in their order, each once, under all the names that it was asked for by.
+    """Return distinct measures in their order, each under all names by which it was requested.
 
     >>> [one.shown for one in deduplicate(map(parse, ["sensitivity", "PPV", "TPR"]))]
     ['sensitivity/TPR', 'PPV']
@@ -262,9 +288,24 @@ def _set_alias(measure: Measure, names: Iterable[str]) -> Measure:
 def parse_by_task(
     text: str, first: str | None = None, defaults: Mapping[str, Any] | None = None
 ) -> Iterator[Measure]:
-    """What a name means in each task that knows it, in one before all others; those where it is
-    spelled so come before those where its words mean something. ``defaults`` are as in
-    :func:`parse`."""
+    """Yield the measures that a name means in each task.
+
+    Tasks in which it is an exact name precede those in which it is a phrase.
+
+    Parameters
+    ----------
+    text : str
+        Name of a measure.
+    first : str, optional
+        Task whose measure precedes all others.
+    defaults : mapping, optional
+        Values of parameters that the name does not mention.
+
+    Yields
+    ------
+    Measure
+        Measure of a task.
+    """
     in_words = []
     for task in sorted(TASKS, key=lambda task: task != first):
         if task == first or _is_exact_name(text, TASKS[task]):
@@ -278,7 +319,7 @@ def parse_by_task(
 
 
 def _is_exact_name(text: Any, families: Sequence[str]) -> bool:
-    """Whether a name is one of these families as it stands."""
+    """Return whether a text is an exact name of a measure of these families."""
     load(families)
     return (
         isinstance(text, str)
@@ -288,13 +329,43 @@ def _is_exact_name(text: Any, families: Sequence[str]) -> bool:
 
 
 def canonical_name(name: str, defaults: Mapping[str, Any] | None = None) -> str | None:
-    """The canonical spelling of a measure's name, or None when no measure answers to it."""
+    """Return the canonical name of a measure.
+
+    Parameters
+    ----------
+    name : str
+        Name of a measure.
+    defaults : mapping, optional
+        Values of parameters that the name does not mention.
+
+    Returns
+    -------
+    str or None
+        Canonical name, None if there is no such measure.
+    """
     return next(map(str, parse_by_task(name, defaults=defaults)), None)
 
 
 def list_measures(family: str | None = None) -> list[Measure]:
-    """The measures of the catalogue (of one family), with an example's cutoff where one is needed.
+    """Return the measures of the catalogue, with examples of required parameters.
 
+    Parameters
+    ----------
+    family : str, optional
+        Family of the measures. By default all.
+
+    Returns
+    -------
+    list of Measure
+        Measures in the order of the catalogue.
+
+    Raises
+    ------
+    UnknownMeasureError
+        If there is no such family.
+
+    Examples
+    --------
     >>> import calipers as cal
     >>> [str(m) for m in cal.measures(family="scores")[:3]]
     ['AUC', 'AP', 'PR-AUC']
@@ -306,7 +377,7 @@ def list_measures(family: str | None = None) -> list[Measure]:
 def _interpretations(
     text: str, families: Sequence[str]
 ) -> tuple[str, list[Reading], dict[str, Any]]:
-    """The name that a text gives, in our words; what it may mean; and its parameters."""
+    """Return the translated name in a text, its possible interpretations, and its parameters."""
     match = _NAME.match(text.strip())
     if match is None:
         raise UnknownMeasureError(f"{text!r} is no name of a measure; expected one like nDCG@10")
@@ -327,8 +398,10 @@ def _interpretations(
 
 
 def matching_definitions(text: str, families: Sequence[str]) -> list[Definition]:
-    """The definitions that a text may mean, whatever the values of its parameters; the first of
-    several is taken."""
+    """Return the definitions that a text may mean, whatever the values of its parameters.
+
+    The first of several is the one that :func:`parse` selects.
+    """
     viewed = _view(text, families)
     try:
         if viewed is not None:
@@ -342,14 +415,14 @@ def matching_definitions(text: str, families: Sequence[str]) -> list[Definition]
 
 
 def first_definition(text: str, families: Sequence[str]) -> Definition | None:
-    """The first of these, if any."""
+    """Return the first of :func:`matching_definitions`, if any."""
     return next(iter(matching_definitions(text, families)), None)
 
 
 def _translate(
     text: str, name: str, at: str | None, values: Mapping[str, Any]
 ) -> tuple[str, str | None, dict[str, Any]]:
-    """What another tool may have written, in our words."""
+    """Translate what another tool may have written."""
     try:
         return translate_name(name, at, values)
     except ValueError as error:
@@ -369,9 +442,12 @@ def _select_interpretation(
     *,
     alone: bool = False,
 ) -> Reading:
-    """The one that the name means: of several, those that the parameters make a measure of, and of
-    these one whose own name it is; with ``defaults``, where those that are written do not. Where
-    that leaves several that all lack a parameter, it is the first of them, or ``alone`` none."""
+    """Return the interpretation that a name means.
+
+    Of several, it is one with valid parameters, and of these the one whose own name it is.
+    ``defaults`` are used if no interpretation is valid without them. If all of several lack a
+    parameter, it is the first of them; with ``alone`` this is an error.
+    """
     every = readings
     readings = [r for r in readings if _can_bind(*r, values)]
     if not readings and defaults:
@@ -399,7 +475,7 @@ def _select_interpretation(
 def _given_parameters(
     definition: Definition, written: Mapping[str, str], values: Mapping[str, Any]
 ) -> set[str | None]:
-    """The parameters that a name says, by themselves or by the place of a number."""
+    """Return the parameters that a name gives, by keyword or by the position of a number."""
     return {*values, *(getattr(definition, place) for place in written)}
 
 
@@ -409,7 +485,7 @@ def _can_bind(
     values: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Whether these parameters, and no others but defaults, make a measure of the definition."""
+    """Return whether these parameters, and no others but defaults, are valid for the definition."""
     given = _given_parameters(definition, written, values)
     return definition.required <= given | {*(defaults or {})} and given <= set(
         definition.parameters
@@ -419,7 +495,7 @@ def _can_bind(
 def _match_trailing_number(
     name: str, families: Sequence[str], written: dict[str, str]
 ) -> list[Reading]:
-    """Names with a number at their end: ``F2``, and trec_eval's ``P_5`` or ``P.5``."""
+    """Return readings of names with a number at the end: ``F2``, trec_eval's ``P_5`` or ``P.5``."""
     match = _TRAILING_NUMBER.match(name)
     if match is None:
         return []
@@ -434,7 +510,7 @@ def _match_trailing_number(
 
 
 def _match_infix(name: str, families: Sequence[str], written: dict[str, str]) -> list[Reading]:
-    """Names with a number in their middle: ``top-5-accuracy``."""
+    """Return readings of names with a number in the middle: ``top-5-accuracy``."""
     match = _INFIX.match(name)
     if match is None:
         return []
@@ -445,7 +521,7 @@ def _match_infix(name: str, families: Sequence[str], written: dict[str, str]) ->
 
 
 def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
-    """The name without the class or the average that it asks for, and these."""
+    """Return the name without the requested class or average, and these; None if it has neither."""
     text = text.strip()
     exact = find_candidates(text, families)
     if any(normalize_name(text) == normalize_name(d.name) for d in exact) and _is_complete_name(
@@ -472,7 +548,7 @@ def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | No
 
 
 def _is_complete_name(text: str, families: Sequence[str]) -> bool:
-    """Whether a name with its parameters, and no others, is that of a measure as it is."""
+    """Return whether a name with its parameters, and no others, is that of a measure."""
     if _NAME.match(text) is None:
         return False
     _, readings, values = _interpretations(text, families)
@@ -480,7 +556,7 @@ def _is_complete_name(text: str, families: Sequence[str]) -> bool:
 
 
 def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
-    """The name without the classes that an average is said to be of, and these."""
+    """Return the name without the set of classes of an average, and this set."""
     match = _NAME.match(name)
     if match is None or match["arguments"] is None:
         return name, {}
@@ -507,14 +583,13 @@ def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _are_weights(given: Any) -> bool:
-    """Whether these are numbers from 0 on, some above 0."""
+    """Return whether these are nonnegative numbers, some of them positive."""
     listed = isinstance(given, list | tuple) and all(isinstance(x, int | float) for x in given)
     return listed and all(0 <= x < math.inf for x in given) and any(x > 0 for x in given)
 
 
 def _families_with_view(families: Sequence[str], view: Mapping[str, Any]) -> tuple[str, ...]:
-    """Those of the families whose measures can be asked of a class, or of what else they know
-    parts of; or be averaged."""
+    """Return the families whose measures can be computed for a part, or averaged this way."""
     known = ((f, FAMILIES[f]) for f in families)
     if "label" in view:
         return tuple(f for f, of in known if of.of_parts)
@@ -522,7 +597,7 @@ def _families_with_view(families: Sequence[str], view: Mapping[str, Any]) -> tup
 
 
 def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
-    """The parameters in parentheses, as Python literals."""
+    """Parse the parameters in parentheses as Python literals."""
     if not arguments:
         return {}
     try:
@@ -586,8 +661,11 @@ def _unknown_message(text: str, families: Sequence[str]) -> str:
 
 
 def _similar_names(text: str, base: str, families: Sequence[str], most: int = 3) -> list[str]:
-    """Names like the one that was written, each of a measure of these families: with what stood
-    behind it where that is possible, else alone, else with the parameters that it needs."""
+    """Return names similar to the given one, each of a measure of these families.
+
+    They have the parameters of the given name if possible, otherwise none, or those that they
+    require.
+    """
     import difflib
 
     known: dict[str, list[Definition]] = {}
@@ -612,7 +690,7 @@ def _similar_names(text: str, base: str, families: Sequence[str], most: int = 3)
 
 
 def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
-    """What to ask for instead of what is known to be no measure by itself."""
+    """Return what to request instead of a name that is known not to be a measure."""
     from calipers.measures import phrases
 
     constant = phrases.parse_default_phrase(text)
@@ -625,7 +703,7 @@ def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
 
 
 def _is_measure_name(text: str, families: Sequence[str]) -> bool:
-    """Whether a name means a measure of these families."""
+    """Return whether a name means a measure of these families."""
     try:
         _parse_name(text, families, None, lambda *_: "")
     except UnknownMeasureError:
@@ -634,8 +712,10 @@ def _is_measure_name(text: str, families: Sequence[str]) -> bool:
 
 
 def spellings(definition: Definition, name: str | None = None) -> list[str]:
-    """What means the definition under each of its names (or one): the name with all the numbers it
-    may carry, and of classes."""
+    """Return the names that mean the definition, with all numbers and averages that they may have.
+
+    They are derived from each name of the definition, or from ``name``.
+    """
     out = []
     for spelled in definition.spellings if name is None else (name,):
         ways = [spelled] if not definition.required else []

@@ -1,16 +1,16 @@
-"""How much two rankings of a topic have in common, one value per topic.
+"""Measures of the overlap of two rankings of a topic, with one value per topic.
 
-A value at depth d counts the documents X(d) that stand among the first d of both rankings. The
-longer ranking has l documents, the shorter one s. Where one of the two is empty there is nothing to
-compare, and no value. These measures are not in the catalogue, which holds measures of a system
-against the truth: here neither ranking is the truth.
+The value at depth d depends on X(d), the number of documents among the first d of both rankings.
+The longer ranking has l documents, the shorter one s. If one of them is empty, the value is
+undefined. These measures are not in the catalogue, which has measures of a system against the
+truth: here neither ranking is the truth.
 
-Ties: with ``ties='id'`` documents of one score stand in the order of every ranking here, by
-descending id. With ``ties='average'`` the value is the expected one when each group of ties is put
-into random order; it is exact, because the values are linear in X(d), whose expectation sums the
-chance of each shared document to be among the first d of a times its chance in b (Corsi and Urbano
-2024, whose RBO^a this is, except that they extrapolate otherwise where the longer ranking has ties
-below the end of the shorter one).
+With ``ties='id'`` documents of equal score are in the order of every ranking here, by descending
+id. With ``ties='average'`` the value is the expected value if each group of ties is in random
+order. It is exact, because the values are linear in X(d), whose expectation is the sum over the
+shared documents of the probability to be among the first d in a, times that in b. This is RBO^a of
+Corsi and Urbano (2024), who extrapolate differently if the longer ranking has ties below the end of
+the shorter one.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _REFERENCE = "Webber, Moffat and Zobel 2010"
 
 
 def extrapolated_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray:
-    """Rank-biased overlap, extrapolated: (1 − p) Σ p^(d−1) X(d)/d over all depths d, where the
-    rankings are taken to go on agreeing as they do at their ends.
+    """Rank-biased overlap, extrapolated: (1 − p) Σ p^(d−1) X(d)/d over all depths d.
 
-    RBO_EXT of Webber et al., their equation 32, which holds for rankings of uneven length. p, the
-    chance to look at one more document, sets how much depth counts: 86% of the weight is on the
-    first 10 documents for p = 0.9.
+    Beyond their ends the rankings are assumed to agree as they do at their ends. This is RBO_EXT of
+    Webber et al., their equation 32, which holds for rankings of uneven length. p, the probability
+    of continuing to the next document, determines the weight of depths: for p = 0.9 the first 10
+    documents have 86% of the weight. It ranges from 0 to 1 and is undefined if a ranking is empty.
     """
     r = _resolve_ties(r, ties)
     short, long, shared = r.shorter, r.longer, r.shared
@@ -52,18 +52,22 @@ def extrapolated_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> Flo
 
 
 def least_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray:
-    """Rank-biased overlap, lower bound: its value if no further document were shared below the ends
-    of the rankings (RBO_MIN)."""
+    """Rank-biased overlap, lower bound: its value if no further document is shared (RBO_MIN).
+
+    Further documents are those below the ends of the rankings. It ranges from 0 to 1 and is
+    undefined if a ranking is empty.
+    """
     r = _resolve_ties(r, ties)
     depth = _DepthSums(p, int(r.longer.max(initial=0)))
     return depth.norm * r.sum(_shared_weights(r, depth))
 
 
 def residual_rbo(r: SharedRankings, p: float = 0.9) -> FloatArray:
-    """Rank-biased overlap, residual: how much larger the value would be, were all that follows the
-    rankings shared as early as can be (RBO_RES); RBO-min + RBO-res is the upper bound.
+    """Rank-biased overlap, residual: the largest possible increase of the lower bound (RBO_RES).
 
-    It depends on the two lengths and on the number of shared documents alone, so not on ties.
+    It is attained if all further documents are shared as early as possible; RBO-min + RBO-res is
+    the upper bound. It depends only on the two lengths and the number of shared documents, so not
+    on ties. It ranges from 0 to 1 and is undefined if a ranking is empty.
     """
     short, long, shared = r.shorter, r.longer, r.shared
     # The depth from which on both rankings hold the same documents.
@@ -79,8 +83,11 @@ def residual_rbo(r: SharedRankings, p: float = 0.9) -> FloatArray:
 
 
 def overlap_at(r: SharedRankings, cutoff: int) -> FloatArray:
-    """Overlap at k: documents among the first k of both rankings, over k, or over the length of the
-    longer ranking where both are shorter than k."""
+    """Overlap at k: the number of documents among the first k of both rankings, over k.
+
+    If both rankings are shorter than k, it is divided by the length of the longer one. It ranges
+    from 0 to 1 and is undefined if a ranking is empty.
+    """
     both = (r.rank_a <= cutoff) & (r.rank_b <= cutoff)
     return r.sum(both) / np.minimum(cutoff, r.longer)
 
@@ -101,7 +108,7 @@ _OVERLAP = _defined(name="overlap", formula=overlap_at)
 
 
 def measures_of_overlap(p: float, ties: str, cutoffs: tuple[int, ...]) -> list[Measure]:
-    """RBO with its bounds, and the overlap at each cutoff."""
+    """Return RBO with its bounds, and the overlap at each cutoff."""
     return [
         _RBO.bind({"p": p, "ties": ties}),
         _LEAST.bind({"p": p, "ties": ties}),
@@ -116,7 +123,7 @@ def _resolve_ties(r: SharedRankings, ties: str) -> SharedRankings:
 
 @dataclass(frozen=True)
 class _DepthSums:
-    """Sums over depths: of p^d/d, of p^d and of d·p^d, from one depth to another."""
+    """Sums over a range of depths: of p^d/d, of p^d and of d·p^d."""
 
     p: float
     deepest: int
@@ -137,25 +144,28 @@ class _DepthSums:
         return np.asarray(self._sums[row, last] - self._sums[row, first - 1])
 
     def over(self, first: IntArray, last: IntArray) -> FloatArray:
-        """Σ p^d/d."""
+        """Compute Σ p^d/d."""
         return self._between(0, first, last)
 
     def plain(self, first: IntArray, last: IntArray) -> FloatArray:
-        """Σ p^d."""
+        """Compute Σ p^d."""
         return self._between(1, first, last)
 
     def times(self, first: IntArray, last: IntArray) -> FloatArray:
-        """Σ d·p^d."""
+        """Compute Σ d·p^d."""
         return self._between(2, first, last)
 
     def beyond(self, last: IntArray) -> FloatArray:
-        """Σ p^d/d over all depths greater than ``last``."""
+        """Compute Σ p^d/d over all depths greater than ``last``."""
         return np.asarray(np.maximum(-np.log1p(-self.p) - self._sums[0, last], 0.0))
 
 
 def _shared_weights(r: SharedRankings, depth: _DepthSums) -> FloatArray:
-    """Of each shared document: Σ p^d/d over all d, times its chance to be among the first d of both
-    rankings, which within a group of g ties grows by 1/g a rank."""
+    """Compute the weight of each shared document: Σ p^d/d times its inclusion probability.
+
+    The sum is over all d, and the probability is that of being among the first d of both rankings,
+    which increases by 1/g per rank within a group of g ties.
+    """
     above_a, above_b = r.from_a - 1, r.from_b - 1
     size_a, size_b = r.to_a - above_a, r.to_b - above_b
     first, last = np.maximum(r.from_a, r.from_b), np.maximum(r.to_a, r.to_b)
@@ -176,6 +186,9 @@ def _shared_weights(r: SharedRankings, depth: _DepthSums) -> FloatArray:
 def _inclusion_probability(
     r: SharedRankings, first: IntArray, last: IntArray, d: IntArray
 ) -> FloatArray:
-    """Of each shared document: its chance to be among the first d of a ranking, d per topic."""
+    """Compute the probability of each shared document to be among the first d of a ranking.
+
+    d is given per topic.
+    """
     depth = np.repeat(d, np.diff(r.offsets))
     return np.clip((depth - first + 1) / (last - first + 1), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The parameters of measures: which values each takes, and how they are written."""
+"""Parameters of measures: their domains, and how they are formatted."""
 
 from __future__ import annotations
 
@@ -16,8 +16,27 @@ LONGEST_NAME = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterDomain:
-    """Which values a parameter takes; ``usual`` is shown where one has to be given, and ``about``
-    says what it is."""
+    """Domain of a parameter.
+
+    Parameters
+    ----------
+    low, high : float
+        Bounds of the values.
+    open : bool, default=False
+        Whether the bounds are excluded.
+    infinite : bool, default=False
+        Whether the value may be infinite.
+    whole : bool, default=False
+        Whether the value has to be an integer.
+    choices : tuple of str, default=()
+        Possible values of a parameter that is not a number.
+    holds : str, default="number"
+        Kind of value: ``"number"``, ``"numbers"``, ``"switch"`` or ``"gains"``.
+    usual : object, optional
+        Value in examples of measures that require the parameter.
+    about : str, default=""
+        Description for messages of measures that require the parameter.
+    """
 
     low: float = -inf
     high: float = inf
@@ -33,7 +52,7 @@ class ParameterDomain:
     about: str = ""
 
     def problem(self, value: Any) -> str | None:
-        """What was expected, when it is something else."""
+        """Return what was expected, if the value is not in the domain, or None."""
         if self.holds == "switch":
             return None if isinstance(value, bool) else "True or False"
         if self.choices:
@@ -138,8 +157,26 @@ PARAMETERS: dict[str, ParameterDomain] = {
 
 
 def register_parameter(name: str, domain: ParameterDomain) -> None:
-    """Make a new parameter of formulas known, with the values that it takes in every measure. Doing
-    so again changes nothing."""
+    """Register a new parameter of formulas, with its domain in every measure.
+
+    Registering the same parameter again has no effect.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    domain : ParameterDomain
+        Domain of the parameter.
+
+    Raises
+    ------
+    NameTakenError
+        If the parameter has another domain already.
+    TypeError
+        If ``domain`` is not a domain.
+    ValueError
+        If the name is not an identifier.
+    """
     if not name or not str(name).isidentifier():
         raise ValueError(f"a parameter is {name!r}, expected the name of an argument")
     if not isinstance(domain, ParameterDomain):
@@ -150,7 +187,7 @@ def register_parameter(name: str, domain: ParameterDomain) -> None:
 
 
 def check_parameter(measure: str, name: str, value: Any) -> None:
-    """That a parameter of a measure may have the value."""
+    """Check that the value is in the domain of a parameter of a measure."""
     expected = PARAMETERS[name].problem(value)
     if expected is not None:
         shown = repr(value) if len(repr(value)) < LONGEST_NAME else f"{repr(value)[:40]}…"
@@ -158,7 +195,7 @@ def check_parameter(measure: str, name: str, value: Any) -> None:
 
 
 def check_combination(measure: str, usual: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """That each of the values counts beside the others that are ``given``, or else ``usual``."""
+    """Check that each value has an effect, given the other values or their defaults."""
     if given.get("base") != usual.get("base") and given.get("dcg") != "log-base":
         raise UnknownMeasureError(
             f"{measure}: base= counts with dcg='log-base', and dcg is {given.get('dcg')!r}, whose "
@@ -173,7 +210,10 @@ def check_combination(measure: str, usual: Mapping[str, Any], given: Mapping[str
 
 
 def format_request(measure: str, parameter: str, at: str, infix: str | None) -> str:
-    """How a measure is asked for with a parameter: ``at`` and ``infix`` are written into names."""
+    """Format an example of a measure with a parameter.
+
+    Parameters that are ``at`` or ``infix`` are written into the name.
+    """
     if parameter == infix:
         return measure.replace(f"-{parameter}-", "-5-")
     usual = PARAMETERS[parameter].usual
@@ -183,20 +223,20 @@ def format_request(measure: str, parameter: str, at: str, infix: str | None) -> 
 
 
 def freeze(value: Any) -> Any:
-    """A mapping or a list as a tuple, so that measures can be compared and hashed."""
+    """Convert a mapping or a list to a tuple, so that measures can be compared and hashed."""
     if isinstance(value, Mapping):
         return tuple(sorted(value.items()))
     return tuple(value) if isinstance(value, list) else value
 
 
 def format_literal(name: str, value: Any) -> str:
-    """A parameter's value as it is written inside parentheses."""
+    """Format the value of a parameter as in parentheses of a name."""
     if PARAMETERS[name].holds == "gains" and value is not None:
         return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
     return repr(value).replace(", ", ",")
 
 
 def format_number(number: float) -> str:
-    """A number in full, as names carry it: 10, 0.5, 1000000."""
+    """Format a number without an exponent, as in names: 10, 0.5, 1000000."""
     text = str(int(number)) if isinstance(number, int) else repr(float(number))
     return np.format_float_positional(number, trim="-") if "e" in text else text.removesuffix(".0")

@@ -1,7 +1,7 @@
-"""Measures of clusters against true classes: formulas over how both partitions meet.
+"""Measures of clusters against true classes: formulas over the contingency table of both.
 
-Of pairs of points T are together in both partitions, A in classes and B in clusters, out of N. H is
-entropy in nats, I what classes and clusters share of it.
+Of the N pairs of points, T are together in both partitions, A in classes and B in clusters. H is
+entropy in nats, and I the mutual information of classes and clusters.
 """
 
 from __future__ import annotations
@@ -54,8 +54,12 @@ MEANS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     reference="Hubert and Arabie (1985)",
 )
 def adjusted_rand(t: ContingencyTable) -> FloatArray:
-    """Adjusted Rand index: (T − AB/N) / ((A + B)/2 − AB/N), with 0 for what chance makes of
-    partitions of these sizes. 1 where both are the same, also all in one or each alone."""
+    """ARI (adjusted Rand index): (T − AB/N) / ((A + B)/2 − AB/N).
+
+    AB/N is the expected value of T for random partitions with clusters of the same sizes, for which
+    the index is 0. It is 1 if both partitions are the same, also if all points are together or each
+    is alone. It ranges from −½ to 1 and is undefined for fewer than two points.
+    """
     both, classes, clusters, pairs = t.pairs
     chance = classes * clusters / pairs
     return np.where(_identity_mask(t), 1.0, (both - chance) / ((classes + clusters) / 2 - chance))
@@ -63,8 +67,9 @@ def adjusted_rand(t: ContingencyTable) -> FloatArray:
 
 @against_truth("Rand", aliases=("rand_score", "RI"), undefined=_NO_PAIRS, reference="Rand (1971)")
 def rand(t: ContingencyTable) -> FloatArray:
-    """Rand index: the proportion of pairs of points on which both partitions agree, (N + 2T − A
-    − B)/N.
+    """Rand index: the proportion of pairs of points on which both partitions agree.
+
+    It is (N + 2T − A − B)/N, ranges from 0 to 1 and is undefined for fewer than two points.
     """
     both, classes, clusters, pairs = t.pairs
     return np.asarray((pairs + 2 * both - classes - clusters) / pairs)
@@ -72,16 +77,23 @@ def rand(t: ContingencyTable) -> FloatArray:
 
 @against_truth("pair-F1", undefined=_TOGETHER | _NO_PAIRS, reference="Larsen and Aone (1999)")
 def pair_f1(t: ContingencyTable) -> FloatArray:
-    """F1 of pairs: 2T/(A + B), the harmonic mean of the precision T/B and the recall T/A of the
-    pairs of points that are put together."""
+    """F1 of pairs: 2T/(A + B), the harmonic mean of precision T/B and recall T/A of pairs.
+
+    A pair is positive if its points are in one class, and predicted positive if they are in one
+    cluster. It ranges from 0 to 1 and is undefined if no pair is together, or for fewer than two
+    points.
+    """
     both, classes, clusters, _ = t.pairs
     return np.asarray(2 * both / (classes + clusters))
 
 
 @against_truth("pair-Jaccard", undefined=_TOGETHER | _NO_PAIRS, reference="Jaccard (1912)")
 def pair_jaccard(t: ContingencyTable) -> FloatArray:
-    """Jaccard index of pairs: T/(A + B − T), the share of the pairs together in either partition
-    that are so in both."""
+    """Jaccard index of pairs: T/(A + B − T).
+
+    It is the proportion of the pairs together in either partition that are together in both. It
+    ranges from 0 to 1 and is undefined if no pair is together, or for fewer than two points.
+    """
     both, classes, clusters, _ = t.pairs
     return np.asarray(both / (classes + clusters - both))
 
@@ -93,8 +105,12 @@ def pair_jaccard(t: ContingencyTable) -> FloatArray:
     reference="Fowlkes and Mallows (1983)",
 )
 def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
-    """Fowlkes–Mallows index: T/√(AB), the geometric mean of precision and recall of the pairs that
-    are put together."""
+    """Fowlkes–Mallows index: T/√(AB), the geometric mean of precision and recall of pairs.
+
+    A pair is positive if its points are in one class, and predicted positive if they are in one
+    cluster. It ranges from 0 to 1 and is undefined if no pair is together in the classes, or none
+    in the clusters, or for fewer than two points.
+    """
     both, classes, clusters, _ = t.pairs
     return np.asarray(np.sqrt(both / classes) * np.sqrt(both / clusters))
 
@@ -110,8 +126,11 @@ def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
     reference="Shannon (1948)",
 )
 def mutual_information(t: ContingencyTable) -> FloatArray:
-    """Mutual information: I = Σ p log(p/(p·p)) in nats. It grows with the number of clusters, also
-    by chance."""
+    """Mutual information: I = Σ p log(p/(p·p)) in nats.
+
+    It increases with the number of clusters, also by chance. It is 0 or more and undefined without
+    points.
+    """
     return t.entropies[2]
 
 
@@ -124,8 +143,11 @@ def mutual_information(t: ContingencyTable) -> FloatArray:
     reference="Strehl and Ghosh (2002)",
 )
 def normalised_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
-    """Normalised mutual information: I over a mean of both entropies. 1 where all points are of one
-    class and in one cluster. Chance alone makes it larger than 0; AMI takes that off."""
+    """Normalised mutual information: I over a mean of both entropies.
+
+    It is 1 if all points are in one class and in one cluster. By chance alone it is above 0, for
+    which AMI is adjusted. It ranges from 0 to 1 and is undefined without points.
+    """
     of_class, of_cluster, shared = t.entropies
     mean = MEANS[average](of_class, of_cluster)
     return _clip_trivial(t, np.where(shared > 0, shared / mean, 0.0))
@@ -141,8 +163,12 @@ def normalised_information(t: ContingencyTable, average: str = "arithmetic") -> 
     reference="Vinh, Epps and Bailey (2010)",
 )
 def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
-    """Adjusted mutual information: (I − E)/(mean of both entropies − E), E being the information
-    that partitions of these sizes share by chance. 1 where both partitions are the same."""
+    """AMI (adjusted mutual information): (I − E)/(mean of both entropies − E).
+
+    E is the expected mutual information of random partitions with clusters of the same sizes. It is
+    1 if both partitions are the same, and at most 1. It is undefined without points, or if E is the
+    mean of both entropies, as when every point is alone in one partition.
+    """
     of_class, of_cluster, shared = t.entropies
     chance = t.expected_information
     room = MEANS[average](of_class, of_cluster) - chance
@@ -152,12 +178,12 @@ def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> Fl
 
 
 def _identity_mask(t: ContingencyTable) -> npt.NDArray[np.bool_]:
-    """Whether both partitions are the same."""
+    """Return whether both partitions are the same."""
     return np.asarray((t.pairs[0] == t.pairs[1]) & (t.pairs[0] == t.pairs[2]))
 
 
 def _all_by_chance(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
-    """Whether chance shares all there is to share, as where every point is alone."""
+    """Return whether the expected information is all there is, as if every point is alone."""
     of_class, of_cluster, _ = t.entropies
     most = MEANS[average](of_class, of_cluster)
     several = (t.n_nonempty[0] > 1) & (t.n_nonempty[1] > 1)
@@ -174,8 +200,9 @@ def _all_by_chance(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
     reference="Rosenberg and Hirschberg (2007)",
 )
 def homogeneity(t: ContingencyTable) -> FloatArray:
-    """Homogeneity: I/H(classes), the proportion of the entropy of the classes that the clusters
-    explain; 1 where there is one class only.
+    """Homogeneity: I/H(classes), the proportion of the entropy of classes that clusters explain.
+
+    It is 1 if there is only one class. It ranges from 0 to 1 and is undefined without points.
     """
     of_class, _, shared = t.entropies
     return np.where(of_class > 0, np.minimum(shared / of_class, 1.0), 1.0)
@@ -190,8 +217,9 @@ def homogeneity(t: ContingencyTable) -> FloatArray:
     reference="Rosenberg and Hirschberg (2007)",
 )
 def completeness(t: ContingencyTable) -> FloatArray:
-    """Completeness: I/H(clusters), the proportion of the entropy of the clusters that the
-    classes explain; 1 where there is one cluster only.
+    """Completeness: I/H(clusters), the proportion of the entropy of clusters that classes explain.
+
+    It is 1 if there is only one cluster. It ranges from 0 to 1 and is undefined without points.
     """
     _, of_cluster, shared = t.entropies
     return np.where(of_cluster > 0, np.minimum(shared / of_cluster, 1.0), 1.0)
@@ -205,8 +233,11 @@ def completeness(t: ContingencyTable) -> FloatArray:
     reference="Rosenberg and Hirschberg (2007)",
 )
 def v_measure(t: ContingencyTable, beta: float = 1.0) -> FloatArray:
-    """V-measure: the harmonic mean of homogeneity and completeness, (1 + β)hc/(βh + c); 0 where
-    both are, and completeness where β is infinite. With β = 1 it is NMI."""
+    """V-measure: the weighted harmonic mean of homogeneity h and completeness c.
+
+    It is (1 + β)hc/(βh + c), 0 if both are 0, and completeness if β is infinite. With β = 1 it is
+    NMI. It ranges from 0 to 1 and is undefined without points.
+    """
     h, c = homogeneity(t), completeness(t)
     share = 1 / (1 + beta)  # of homogeneity
     return np.where(h * c > 0, h * c / ((1 - share) * h + share * c), 0.0)
@@ -215,13 +246,15 @@ def v_measure(t: ContingencyTable, beta: float = 1.0) -> FloatArray:
 @against_truth("purity", undefined=_NO_ROWS, reference="Zhao and Karypis (2004)")
 def purity(t: ContingencyTable) -> FloatArray:
     """Purity: the proportion of points that belong to the most frequent class of their cluster.
-    It increases with the number of clusters, up to 1 for clusters of one point.
+
+    It increases with the number of clusters, up to 1 for clusters of one point. It ranges from 0 to
+    1 and is undefined without points.
     """
     return np.asarray(t.largest.sum(axis=-1) / t.total)
 
 
 def _clip_trivial(t: ContingencyTable, value: FloatArray) -> FloatArray:
-    """1 where all points are of one class and in one cluster."""
+    """Return values clipped to 1, and 1 if all points are in one class and in one cluster."""
     there = t.total > 0
     one = (t.n_nonempty[0] == 1) & (t.n_nonempty[1] == 1)
     return np.where(there, np.where(one, 1.0, np.minimum(value, 1.0)), np.nan)

@@ -1,15 +1,15 @@
-"""The words that people and textbooks have for measures, and the names that they stand for.
+"""Names of measures in words, as in textbooks, and the names in the catalogue that they mean.
 
-A name is first read by the grammar of names as it is spelled. What means nothing there is looked up
-here: in one index of a task's names, aliases, phrases and titles, blind to case, blanks, hyphens,
-underscores, plurals and accents. So whatever stands in the index, no spelling that has a meaning
-gets another one.
+A name is first parsed by :mod:`calipers.measures.name_parsing`. If it has no meaning there, it is
+looked up here, in an index of the names, aliases, phrases and titles of a task that ignores case,
+spaces, hyphens, underscores, plurals and accents. The index therefore never changes the meaning of
+a valid name.
 
     Mean Reciprocal Rank           RR, as its alias mean_reciprocal_rank
-    False positives (FP)           what both name, which has to be the same
-    Precision @ Recall = 0.9       precision@recall=0.9, as the measures that it is made of
+    False positives (FP)           the measure of both names, which has to be the same
+    Precision @ Recall = 0.9       precision@recall=0.9, composed of two measures
     macro-averaged precision       macro-precision
-    Top 5 accuracy                 top-5-accuracy, of rankings Success@5
+    Top 5 accuracy                 top-5-accuracy, for rankings Success@5
     Jaccard coefficient            Jaccard, whose index, score or coefficient it is
 """
 
@@ -261,14 +261,13 @@ _OF_NUMBER = re.compile(r"(?P<name>[^()\[\]@]+?)\s*\(\s*(?P<number>\.?\d[\d.]*)\
 
 
 def normalize_text(text: str) -> str:
-    """A text in the signs of names: one hyphen for all dashes, no subscripts and accents."""
+    """Return a text with the characters of names: hyphens for dashes, no subscripts or accents."""
     text = unicodedata.normalize("NFKC", text).translate(_DASHES).translate(_GREEK)
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 def fold_words(text: str) -> tuple[str, str]:
-    """What a phrase is looked up by: its words without what stands between them, and these in the
-    singular.
+    """Return the keys of a phrase: its words without separators, and its words in the singular.
 
     >>> fold_words("Mean Reciprocal Ranks"), fold_words("mean_reciprocal_rank")[0]
     (('meanreciprocalranks', 'meanreciprocalrank'), 'meanreciprocalrank')
@@ -295,7 +294,7 @@ def _to_singular(word: str) -> str:
 
 
 class PhraseIndex:
-    """The names of measures of some families by whatever is written for them."""
+    """Index of the names of measures of some families by phrase."""
 
     def __init__(self, families: Sequence[str]) -> None:
         self._exact: dict[str, tuple[int, dict[str, None]]] = {}
@@ -328,7 +327,7 @@ class PhraseIndex:
                 known[key] = best, {**names, name: None}
 
     def names(self, phrase: str, worst: int = 4) -> tuple[str, ...]:
-        """What a phrase stands for: nothing, a name, or several."""
+        """Return the names that a phrase means: none, one or several."""
         exact, singular = fold_words(phrase)
         for known, key in ((self._exact, exact), (self._singular, singular)):
             rank, names = known.get(key, (worst + 1, {}))
@@ -341,8 +340,7 @@ _INDICES: dict[tuple[str, ...], tuple[tuple[int, ...], PhraseIndex]] = {}
 
 
 def get_index(families: Sequence[str]) -> PhraseIndex:
-    """The index of some families, made when it is first asked for, and again where measures have
-    come since."""
+    """Return the cached index of some families, updated if measures were registered since."""
     plugins.load("calipers.measures")
     load(families)
     here = edition()
@@ -353,8 +351,7 @@ def get_index(families: Sequence[str]) -> PhraseIndex:
 
 
 def split_aliases(text: str) -> list[str]:
-    """The names in ``Positive Predictive Value (PPV), Precision``; none where a text is no such
-    list."""
+    """Return the names in ``Positive Predictive Value (PPV), Precision``; none for another text."""
     match = _ALSO.fullmatch(text.strip())
     if match is None:
         return []
@@ -363,7 +360,7 @@ def split_aliases(text: str) -> list[str]:
 
 
 def spelled_out(text: str, families: Sequence[str]) -> list[str]:
-    """What a text in words may mean, as the grammar of names writes it.
+    """Return the names that a phrase may mean, in the grammar of names.
 
     >>> spelled_out("Precision @ Recall = 0.9", ["counts", "scores"])
     ['precision@recall=0.9']
@@ -395,7 +392,7 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
 
 
 def _names(base: str, index: PhraseIndex) -> list[str]:
-    """The names that a phrase without parameters may stand for."""
+    """Return the names that a phrase without parameters may mean."""
     found = list(index.names(base))
     numbers = _NUMBER.findall(base)
     if not found and len(numbers) == 1:
@@ -420,8 +417,10 @@ def _names(base: str, index: PhraseIndex) -> list[str]:
 def _joint_names(
     names: Sequence[str], word: str, number: str, index: PhraseIndex, families: Sequence[str]
 ) -> list[str]:
-    """Of the measures on both sides of an ``@``, those of the catalogue that are called so, with
-    the number that stands behind."""
+    """Return names with an ``@`` in the catalogue, composed of the measures on both sides.
+
+    The number after the ``@`` is appended.
+    """
     rights = dict.fromkeys([*index.names(word, worst=2), word.strip()])
     lefts = dict.fromkeys(own for name in names for own in _own_names(name, families))
     whole = [own for right in rights for own in _own_names(right, families)]
@@ -442,7 +441,7 @@ def _own_names(name: str, families: Sequence[str]) -> Iterator[str]:
 
 
 def no_measure(text: str, families: Sequence[str]) -> str | None:
-    """What to ask for instead of what is no measure by itself; None of what is not known."""
+    """Return what to request instead of a phrase that is not a measure; None if it is unknown."""
     key = fold_words(text)[1]
     tasks = dict.fromkeys(task for family in families if (task := get_task(family)) is not None)
     for task in tasks if len(tasks) < len(TASKS) else ("classification", "retrieval"):
@@ -453,14 +452,16 @@ def no_measure(text: str, families: Sequence[str]) -> str | None:
 
 
 def parse_default_phrase(text: str) -> str | None:
-    """The measure in ``default accuracy``; None where a text is no such phrase."""
+    """Return the measure in ``default accuracy``; None for another text."""
     match = re.fullmatch(r"default[\s_-]+(.+)", text.strip(), re.IGNORECASE)
     return None if match is None else match[1]
 
 
 def macro_of_topics(text: str, families: Sequence[str]) -> str | None:
-    """The name behind ``macro`` where all families are of rankings, whose values are means over
-    topics: their macro averages. None elsewhere."""
+    """Return the name after ``macro`` if all families are of rankings, otherwise None.
+
+    Values of rankings are means over topics, that is, macro averages.
+    """
     match = _AVERAGED.fullmatch(text.strip())
     if match is None or match["how"].lower() != "macro":
         return None

@@ -1,7 +1,7 @@
 """Measures of given points of precision and recall.
 
-They have the names, aliases and parameters that measures of scores have in the catalogue, from
-which a name is taken; they are not in it themselves, as no rows stand behind such points.
+They have the names, aliases and parameters of the measures of scores in the catalogue, from which
+names are parsed. They are not in the catalogue themselves, since such points have no rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FAMILY = "precision-recall points"
 
 
 def _is_truncated(points: PrecisionRecallPoints, parameters: Mapping[str, Any]) -> bool:
-    """Whether the points end before the recall that is asked for, which is 1 unless named."""
+    """Return whether the points end before the requested recall, which is 1 unless given."""
     return bool(points.largest_recall < parameters.get("recall", 1.0) - ROUNDING)
 
 
@@ -44,32 +44,47 @@ _defined = partial(
 
 
 def interpolated_precision(points: PrecisionRecallPoints, recall: float) -> FloatArray:
-    """Interpolated precision at a recall: the largest precision of all points with recall ≥ r."""
+    """Interpolated precision at a recall: the largest precision of all points with recall ≥ r.
+
+    It ranges from 0 to 1 and is undefined if the points end before the recall.
+    """
     reached = points.recall >= recall - ROUNDING
     return np.asarray(np.where(reached, points.precision, 0.0).max())
 
 
 def eleven_point_precision(points: PrecisionRecallPoints) -> FloatArray:
-    """Eleven-point mean: interpolated precision at recall 0, 0.1, …, 1, averaged."""
+    """Eleven-point mean: the mean of interpolated precision at recall 0, 0.1, …, 1.
+
+    It ranges from 0 to 1 and is undefined if the points end before recall 1.
+    """
     levels = [interpolated_precision(points, tenths / 10) for tenths in range(11)]
     return np.asarray(np.mean(levels))
 
 
 def trapezoid_area(points: PrecisionRecallPoints) -> FloatArray:
-    """Area under the precision-recall curve: the points joined by straight lines, with the
-    precision of the first of them down to recall 0."""
+    """Area under the precision-recall curve: the trapezoidal rule.
+
+    The points are joined by straight lines, and the curve is horizontal from recall 0 to the first
+    point. It ranges from 0 to 1 and is undefined if the points end before recall 1.
+    """
     precision, recall = points.from_start()
     return np.asarray(np.sum((precision[1:] + precision[:-1]) / 2 * np.diff(recall)))
 
 
 def step_area(points: PrecisionRecallPoints) -> FloatArray:
-    """Average precision by the step rule: Σ pₖ(rₖ − rₖ₋₁) over the points by recall, from 0 on."""
+    """Average precision by the step rule: Σ pₖ(rₖ − rₖ₋₁) over the points by recall, from 0 on.
+
+    It ranges from 0 to 1 and is undefined if the points end before recall 1.
+    """
     return np.asarray(np.sum(points.precision * np.diff(points.recall, prepend=0.0)))
 
 
 def break_even_precision(points: PrecisionRecallPoints) -> FloatArray:
-    """Break-even point: the precision where it equals recall, the points joined by straight
-    lines."""
+    """Break-even point: the precision where it equals recall.
+
+    The points are joined by straight lines. It ranges from 0 to 1 and is undefined if recall stays
+    below precision.
+    """
     precision, recall = points.from_start()
     excess = precision - recall
     after = int((excess <= 0).argmax())
@@ -80,13 +95,20 @@ def break_even_precision(points: PrecisionRecallPoints) -> FloatArray:
 
 
 def precision_at_recall(points: PrecisionRecallPoints, recall: float) -> FloatArray:
-    """Precision at a recall: that of the first point with recall ≥ r. Nothing is interpolated."""
+    """Precision at a recall: the precision of the first point with recall ≥ r.
+
+    Nothing is interpolated. It ranges from 0 to 1 and is undefined if the points end before the
+    recall.
+    """
     return np.asarray(points.precision[(points.recall >= recall - ROUNDING).argmax()])
 
 
 def recall_at_precision(points: PrecisionRecallPoints, precision: float) -> FloatArray:
-    """Recall at a precision: the largest recall of a point with precision ≥ p. Nothing is
-    interpolated, and a point at recall 0 does not count, as nothing relevant is retrieved there."""
+    """Recall at a precision: the largest recall of a point with precision ≥ p.
+
+    Nothing is interpolated, and a point at recall 0 does not count, since nothing relevant is
+    retrieved there. It ranges from 0 to 1 and is undefined if no point has that precision.
+    """
     return np.asarray(points.recall[_precision_mask(points, precision)].max(initial=0.0))
 
 
@@ -95,7 +117,10 @@ def _precision_mask(points: PrecisionRecallPoints, precision: float) -> npt.NDAr
 
 
 def best_f_measure(points: PrecisionRecallPoints, beta: float = 1.0) -> FloatArray:
-    """Largest F_β of all points, the weighted harmonic mean of precision and recall."""
+    """Largest F_β of all points, the weighted harmonic mean of precision and recall.
+
+    It ranges from 0 to 1.
+    """
     weight = beta**2
     total = weight * points.precision + points.recall
     both = (1 + weight) * points.precision * points.recall
@@ -145,7 +170,7 @@ USUAL = ("PR-11pt", "PR-AUC", "AP")
 
 
 def measures_of_points(names: Sequence[str | Measure]) -> list[Measure]:
-    """The measures of points that these names mean."""
+    """Return the measures of points that these names mean."""
     return [_measure(name) for name in names]
 
 

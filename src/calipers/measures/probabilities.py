@@ -1,7 +1,7 @@
-"""Measures of predicted probabilities: a loss per row, averaged.
+"""Measures of predicted probabilities: means of a loss per row.
 
-A prediction is the probability of the positive class, one a row, with truth 1 or 0; or a row of
-probabilities that sum to 1, one a class, with truth the number of the class, from 0.
+A prediction is the probability of the positive class, with truth 1 or 0; or a row of probabilities
+that sum to 1, one for each class, with the index of the class, from 0, as truth.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LARGEST_POWER = math.log(sys.float_info.max)
 
 
 def base_rate(truth: FloatArray, weight: FloatArray | None, **_: Any) -> float:
-    """The best constant probability of all these losses: the share of positives."""
+    """Return the best constant probability under all these losses: the proportion of positives."""
     return float(np.average(truth, weights=weight))
 
 
@@ -37,14 +37,14 @@ Probability: TypeAlias = "FloatArray | ClassScoreRows"
 
 
 def true_class_probability(truth: FloatArray, probability: Probability) -> FloatArray:
-    """The probability that each row's true class was given."""
+    """Return the predicted probability of the true class of each row."""
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.where(truth > 0, probability, 1 - probability)
     return ClassScoreRows.from_scores(truth, probability).own
 
 
 def log_losses(truth: FloatArray, probability: Probability, delta: float = 0.0) -> FloatArray:
-    """−ln p(true class) of each row, p moved into [Δ, 1 − Δ] with ``delta`` = Δ.
+    """Compute −ln p(true class) of each row, with p clipped to [Δ, 1 − Δ] for ``delta`` = Δ.
 
     >>> log_losses(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]])).round(3)
     array([-0.   ,  0.693])
@@ -54,7 +54,7 @@ def log_losses(truth: FloatArray, probability: Probability, delta: float = 0.0) 
 
 
 def squared_errors(truth: FloatArray, probability: Probability) -> FloatArray:
-    """(p − y)² of each row; summed over the classes where there is a column for each.
+    """Compute (p − y)² of each row, summed over the classes if there is a column for each.
 
     >>> squared_errors(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]]))
     array([0.   , 0.375])
@@ -68,7 +68,7 @@ def squared_errors(truth: FloatArray, probability: Probability) -> FloatArray:
 def binary_cross_entropies(
     truth: FloatArray, probability: Probability, delta: float = 1e-15
 ) -> FloatArray:
-    """−Σₖ (yₖ ln pₖ + (1 − yₖ) ln(1 − pₖ)) of each row over all classes, two among them."""
+    """Compute −Σₖ (yₖ ln pₖ + (1 − yₖ) ln(1 − pₖ)) of each row, over all classes, also if two."""
     right = np.clip(true_class_probability(truth, probability), delta, 1 - delta)
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return -2 * np.log(right)
@@ -81,11 +81,12 @@ def binary_cross_entropies(
 
 
 def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
-    """H(p, q) = −Σ pₑ ln qₑ of distributions along the last axis, in nats.
+    """Compute H(p, q) = −Σ pₑ ln qₑ of distributions along the last axis, in nats.
 
-    Arrays ``(..., K)`` of the true distribution p and of the model's q. An event of probability 0
-    adds nothing, whatever the model says of it; one that the model holds to be impossible, and is
-    not, makes it infinite. ``cross_entropy(p, p)`` is the entropy of p. (003, §1.7)
+    The arguments are arrays ``(..., K)`` of the true distribution p and of the model's q. An event
+    of true probability 0 adds nothing, whatever its predicted probability. An event that is
+    possible but has a predicted probability of 0 makes it infinite. ``cross_entropy(p, p)`` is the
+    entropy of p. (003, §1.7)
 
     >>> float(cross_entropy(np.array([0.5, 0.5, 0.0]), np.array([0.25, 0.5, 0.25])).round(6))
     1.039721
@@ -97,9 +98,10 @@ def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
 
 
 def constant_loss(shares: FloatArray, loss: str) -> FloatArray:
-    """The mean loss of the best constant answer to K classes: their shares (..., K), as they are.
+    """Compute the mean loss of the best constant prediction for K classes, their proportions.
 
-    By ``"log-loss"`` it is the entropy of the shares, by ``"Brier"`` 1 − Σ p². Shape ``(...)``.
+    ``shares`` has shape ``(..., K)``, the result ``(...)``. For ``"log-loss"`` it is the entropy of
+    the proportions, for ``"Brier"`` 1 − Σ p².
 
     >>> constant_loss(np.array([0.5, 0.25, 0.25]), "Brier").item()
     0.625
@@ -121,11 +123,12 @@ def constant_loss(shares: FloatArray, loss: str) -> FloatArray:
 def log_loss(m: Moments, delta: float = 0.0) -> FloatArray:
     """Log loss (cross-entropy): mean of −ln p(true class), in nats, without clipping.
 
-    A true class that was given probability 0 makes it infinite, which is reported as undefined with
-    that reason and the number of such rows. ``delta`` = Δ moves each p into [Δ, 1 − Δ], so that
-    every such row costs −ln Δ: 34.5 for 1e-15, which scikit-learn took before 1.3, when it was
-    called eps. The default is the entropy of the labels. ``binary-cross-entropy`` is one-vs-rest,
-    summed over rows and classes.
+    A true class with predicted probability 0 makes it infinite, which is reported as undefined with
+    that reason and the number of such rows. ``delta`` = Δ clips each p to [Δ, 1 − Δ], so that every
+    such row has a loss of −ln Δ: 34.5 for 1e-15, the default of scikit-learn before 1.3, where it
+    was called eps. The log loss of the best constant prediction is the entropy of the labels.
+    ``binary-cross-entropy`` is one-vs-rest, summed over rows and classes. It is 0 or more and
+    undefined without rows as well.
     """
     return np.asarray(m.mean)
 
@@ -144,8 +147,8 @@ def log_loss(m: Moments, delta: float = 0.0) -> FloatArray:
 def brier(m: Moments) -> FloatArray:
     """Brier score: mean of (p − y)² with y = 1 for the positive class, 0 for the other.
 
-    With more than two classes (p − y)² is summed over them, as Brier did, so that the score reaches
-    2; with two classes it is the half of that, and reaches 1.
+    With more than two classes (p − y)² is summed over the classes, as by Brier, so that the maximum
+    is 2; with two classes it is half of that, with a maximum of 1. It is undefined without rows.
     """
     return np.asarray(m.mean)
 
@@ -163,9 +166,10 @@ def brier(m: Moments) -> FloatArray:
 def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
     """Binary cross-entropy, one-vs-rest, summed over rows and classes, in nats.
 
-    −Σₓ Σₖ (cₖ(x) ln yₖ(x) + (1 − cₖ(x)) ln(1 − yₖ(x))), where cₖ(x) is 1 for the class of x and 0
-    for the others, each yₖ(x) moved into [Δ, 1 − Δ] with ``delta`` = Δ. It grows with the rows;
-    with two classes it is 2n times the log loss.
+    It is −Σₓ Σₖ (cₖ(x) ln yₖ(x) + (1 − cₖ(x)) ln(1 − yₖ(x))), where cₖ(x) is 1 for the class of x
+    and 0 for the others, and each yₖ(x) is clipped to [Δ, 1 − Δ] with ``delta`` = Δ. It increases
+    with the number of rows; with two classes it is 2n times the log loss. It is 0 or more and
+    undefined without rows, or if it is infinite.
     """
     return np.asarray(m.weight * m.mean)
 
@@ -180,8 +184,10 @@ def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
     interval="exponential",
 )
 def perplexity(m: Moments, delta: float = 0.0) -> FloatArray:
-    """Perplexity: e to the log loss, the number of equally likely classes that is as uncertain.
+    """Perplexity: exp(log loss), the number of equally likely classes with the same uncertainty.
 
-    ``delta`` is that of the log loss."""
+    ``delta`` is that of the log loss. It is 1 or more and undefined without rows, or if it is
+    infinite.
+    """
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(m.mean))

@@ -1,6 +1,6 @@
-"""Measures of predicted quantiles, and of the intervals between two of them.
+"""Measures of predicted quantiles, and of the prediction intervals between two of them.
 
-The central interval that is to hold a share c lies between the quantiles (1 − c)/2 and (1 + c)/2.
+The central interval of nominal coverage c is between the quantiles (1 − c)/2 and (1 + c)/2.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _share = partial(
 
 
 def mean_over_levels(truth: FloatArray, said: QuantileRows) -> FloatArray:
-    """The mean over the levels of their pinball losses."""
+    """Compute the mean of the pinball losses over the levels."""
     each = [pinball(truth, said.quantile(level), level) for level in said.levels]
     return np.asarray(np.mean(each, axis=0))
 
@@ -42,7 +42,7 @@ def _winkler(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArr
 
 
 def covered_rows(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
-    """1 where the truth lies within the central interval, its ends included, else 0."""
+    """Return 1 for rows whose truth is in the central interval, endpoints included, else 0."""
     low, high = said.interval_limits(coverage)
     return np.asarray((low <= truth) & (truth <= high), np.float64)
 
@@ -62,12 +62,14 @@ def _rows_below_quantile(truth: FloatArray, said: QuantileRows, level: float) ->
     row_formula=mean_over_levels,
 )
 def mean_pinball(m: Moments) -> FloatArray:
-    """Mean pinball loss: the mean over all levels α of the pinball loss, α·(y − q) above the
-    quantile q, (1 − α)·(q − y) below it.
+    """Mean pinball loss: the mean over all levels α of the pinball loss.
 
-    It is least in the long run for the true quantiles, so that it asks them to be near and to hold
-    what they promise at once. ``pinball(alpha=0.9)`` is that of one level. With ever more levels
-    twice this is the continuous ranked probability score. Source: Gneiting and Raftery 2007."""
+    The loss is α·(y − q) above the quantile q, and (1 − α)·(q − y) below it. Its expected value is
+    minimal for the true quantiles, so it rewards both sharpness and calibration.
+    ``pinball(alpha=0.9)`` is the loss of one level. As the number of levels increases, twice the
+    mean tends to the continuous ranked probability score (Gneiting and Raftery 2007). It is 0 or
+    more and undefined without rows.
+    """
     return np.asarray(m.mean)
 
 
@@ -75,9 +77,11 @@ def mean_pinball(m: Moments) -> FloatArray:
 def weighted_interval_score(m: Moments) -> FloatArray:
     """Weighted interval score: twice the mean pinball loss of all levels.
 
-    Of K central intervals and the median it is the sum of the absolute error of the median times ½,
-    and of interval scores, each times half its share outside, over K + ½. Source: Bracher, Ray,
-    Gneiting and Reich 2021."""
+    For K central intervals and the median it is the sum of the absolute error of the median times
+    ½, and of the interval scores, each times half of its nominal non-coverage, over K + ½ (Bracher,
+    Ray, Gneiting and Reich 2021). It is 0 or more if quantiles do not cross, and undefined without
+    rows.
+    """
     return np.asarray(m.mean)
 
 
@@ -88,10 +92,12 @@ def weighted_interval_score(m: Moments) -> FloatArray:
     row_formula=_winkler,
 )
 def interval_score(m: Moments, coverage: float) -> FloatArray:
-    """Interval score, also Winkler's: the mean over rows of the width of the central interval and
-    2/α times by how much the truth is outside of it, with α = 1 − coverage.
+    """Interval score, also Winkler's: the width of the central interval with a penalty.
 
-    It is least in the long run for the true quantiles. Source: Gneiting and Raftery 2007."""
+    It is the mean over rows of the width plus 2/α times the distance of the truth from the
+    interval, with α = 1 − coverage. Its expected value is minimal for the true quantiles (Gneiting
+    and Raftery 2007). It is 0 or more if quantiles do not cross, and undefined without rows.
+    """
     return np.asarray(m.mean)
 
 
@@ -102,10 +108,10 @@ def interval_score(m: Moments, coverage: float) -> FloatArray:
     row_formula=covered_rows,
 )
 def interval_coverage(m: Moments, coverage: float) -> FloatArray:
-    """Coverage: the proportion of rows whose truth lies within the central interval, endpoints
-    included.
+    """Coverage: the proportion of rows whose truth lies within the central interval.
 
-    It should equal the nominal coverage: above it the interval is too wide, below it too narrow.
+    Endpoints are included. It should equal the nominal coverage: above it the interval is too wide,
+    below it too narrow. It ranges from 0 to 1 and is undefined without rows.
     """
     return np.asarray(m.mean)
 
@@ -119,10 +125,12 @@ def interval_coverage(m: Moments, coverage: float) -> FloatArray:
     row_formula=_width,
 )
 def mean_width(m: Moments, coverage: float) -> FloatArray:
-    """Mean width of the central interval: upper less lower end.
+    """Mean width of the central interval: upper minus lower end.
 
-    Of two intervals of the right coverage the narrower says more; one that holds too few is no
-    better for being narrow. A row whose quantiles cross counts below 0."""
+    Of two intervals with the nominal coverage the narrower one is better; an interval with less
+    than nominal coverage is not better for being narrow. A row whose quantiles cross has a negative
+    width. It is undefined without rows.
+    """
     return np.asarray(m.mean)
 
 
@@ -133,7 +141,8 @@ def mean_width(m: Moments, coverage: float) -> FloatArray:
     row_formula=_rows_below_quantile,
 )
 def quantile_coverage(m: Moments, level: float) -> FloatArray:
-    """Quantile coverage, the proportion of rows whose truth is at or below the predicted
-    quantile; it should equal the level of the quantile.
+    """Quantile coverage, the proportion of rows whose truth is at or below the predicted quantile.
+
+    It should equal the level of the quantile. It ranges from 0 to 1 and is undefined without rows.
     """
     return np.asarray(m.mean)

@@ -1,9 +1,9 @@
-"""How far two lists of values order the same items alike: the systems of an evaluation, say.
+"""Rank correlation of two lists of values for the same items, such as systems.
 
 Every function takes two arrays of values, higher first, with the items along the last axis, and
-works over leading axes such as the replicates of a bootstrap. Values run from −1 (one order is the
-reverse of the other) to 1; they are NaN for fewer than two items, and where a list that must order
-something holds one value only.
+applies over leading axes such as the replicates of a bootstrap. Coefficients range from −1, if one
+order is the reverse of the other, to 1. They are NaN for fewer than two items, and if a list that
+has to be ordered is constant.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ Correlation = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def kendall(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Kendall's τ (τ_a): (concordant − discordant pairs) / all pairs.
+    """Compute Kendall's τ (τ_a): (concordant − discordant pairs) / all pairs.
 
-    A pair tied in either list is neither; all tied pairs still count below.
+    A pair tied in either list is neither concordant nor discordant; the denominator counts all
+    pairs.
 
     >>> import numpy as np
     >>> float(kendall(np.array([3, 2, 1]), np.array([3, 1, 2])))
@@ -30,22 +31,22 @@ def kendall(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def tau_b(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Kendall's τ_b: (concordant − discordant pairs) / √(pairs untied in x · pairs untied in y).
+    """Compute Kendall's τ_b (Kendall 1945), which corrects for ties.
 
-    Undefined where all items are tied in a list (Kendall 1945).
+    It is (concordant − discordant pairs) / √(pairs untied in x · pairs untied in y), and NaN if all
+    items of a list are tied.
     """
     return _divide(_pairs(x, y), np.sqrt(_pairs(x, x) * _pairs(y, y)))
 
 
 def tau_ap(reference: FloatArray, y: FloatArray) -> FloatArray:
-    """AP correlation: over all items of y but its first, the mean share of the items above that the
-    reference puts above as well, from which twice that minus 1 is made.
+    """Compute the AP correlation (Yilmaz, Aslam and Robertson 2008).
 
-    2/(n − 1) · Σ C(i)/(i − 1) − 1 over ranks i ≥ 2 of y, with C(i) the items above rank i that the
-    reference has above it too (Yilmaz, Aslam and Robertson 2008). Errors at the top of y weigh
-    more, so the two lists do not change places: the first is the reference. With ties, in either
-    list, it is the expected value over all ways to break them; if the reference has none, that is
-    τ_AP,a of Urbano and Marrero 2017.
+    It is 2/(n − 1) · Σ C(i)/(i − 1) − 1 over ranks i ≥ 2 of y, where C(i) is the number of items
+    above rank i that are above the item in the reference as well. Errors at the top of y weigh
+    more, so the coefficient is not symmetric: the first list is the reference. With ties in either
+    list it is the expected value over all ways to break them; if the reference has no ties, this is
+    τ_AP,a of Urbano and Marrero (2017).
     """
     above, tied, agreed = _count_above(reference, y)
     n = y.shape[-1]
@@ -57,11 +58,11 @@ def tau_ap(reference: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def tau_ap_b(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Symmetric AP correlation, with ties: τ_AP,b of Urbano and Marrero 2017.
+    """Compute the symmetric AP correlation with ties, τ_AP,b of Urbano and Marrero (2017).
 
-    The mean of both directions. Each compares an item with those strictly above its group of ties
-    only, and leaves out the top group; a pair tied in the other list counts as not agreed on.
-    Without ties it is the mean of τ_AP(x, y) and τ_AP(y, x).
+    It is the mean of both directions. Each direction compares an item only with those strictly
+    above its group of ties, and omits the top group; a pair tied in the other list counts as a
+    disagreement. Without ties it is the mean of τ_AP(x, y) and τ_AP(y, x).
     """
     return (_tau_ap_b(x, y) + _tau_ap_b(y, x)) / 2
 
@@ -74,9 +75,9 @@ def _tau_ap_b(reference: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def spearman(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Spearman's ρ: the correlation of the ranks, ties sharing the mean of theirs.
+    """Compute Spearman's ρ: the correlation of the ranks, with midranks for ties.
 
-    Undefined where all items are tied in a list.
+    It is NaN if all items of a list are tied.
     """
     a, b = _centred_ranks(x), _centred_ranks(y)
     return _divide((a * b).sum(-1), np.sqrt(np.square(a).sum(-1) * np.square(b).sum(-1)))
@@ -93,7 +94,7 @@ CORRELATIONS: dict[str, Correlation] = {
 
 
 def _divide(part: FloatArray, whole: FloatArray | float) -> FloatArray:
-    """The quotient, NaN for 0/0."""
+    """Divide, with NaN for 0/0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(part / np.asarray(whole, np.float64))
 
@@ -102,7 +103,10 @@ def _divide(part: FloatArray, whole: FloatArray | float) -> FloatArray:
 
 
 def _pairs(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Concordant minus discordant pairs; of a list with itself, the pairs that are not tied."""
+    """Count concordant minus discordant pairs.
+
+    For a list with itself these are the pairs that are not tied.
+    """
     total = np.zeros(x.shape[:-1])
     for i in range(1, x.shape[-1]):
         both = np.sign(x[..., i, None] - x[..., :i]) * np.sign(y[..., i, None] - y[..., :i])
@@ -113,9 +117,11 @@ def _pairs(x: FloatArray, y: FloatArray) -> FloatArray:
 def _count_above(
     reference: FloatArray, y: FloatArray, *, strict: bool = False
 ) -> tuple[np.ndarray, np.ndarray, FloatArray]:
-    """Of each item: how many stand above it in y, how many share its place, and the agreement of
-    the reference with those above: +1 for each that it has above as well, −1 for each that it has
-    not; 0 where it ties them, or −1 if ``strict``."""
+    """Count for each item those above it and those tied in y, and the agreement of the reference.
+
+    The agreement is the sum over the items above: +1 for each that is above in the reference as
+    well, −1 for each that is not, and 0 for ties in the reference, or −1 if ``strict``.
+    """
     above, tied = np.zeros((2, *y.shape), np.int64)
     agreed = np.zeros(y.shape)
     for j in range(y.shape[-1]):
@@ -128,7 +134,7 @@ def _count_above(
 
 
 def _centred_ranks(x: FloatArray) -> FloatArray:
-    """Half the items below minus half those above: the rank less the mean of all ranks."""
+    """Compute centered midranks: half the items below minus half those above."""
     out = np.zeros(x.shape)
     for j in range(x.shape[-1]):
         out += np.sign(x - x[..., j, None])

@@ -1,4 +1,4 @@
-"""Measures of predicted numbers that take their order, or what the best constant would lose."""
+"""Measures of regression that need sorted rows, or the loss of the best constant prediction."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ _ONE_TRUTH = {"constant_truth": _constant_condition("truth")}
     undefined=_EMPTY | _ONE_TRUTH | {"constant_prediction": _constant_condition("predicted")},
 )
 def spearman(rows: NumericRows) -> FloatArray:
-    """Spearman's rank correlation: Pearson's of the ranks of truth and prediction, where equal
-    numbers share the mean of their ranks.
+    """Spearman's rank correlation: Pearson's of the ranks of truth and prediction (Spearman 1904).
 
-    With weights a rank is the weight below a number and half of that at it. Source: Spearman 1904.
+    Ties have midranks. With weights a rank is the weight below a value plus half of the weight at
+    it. It ranges from −1 to 1 and is undefined without rows, or if the truth or the prediction is
+    constant.
     """
     y, p = (by.midranks(rows.weight) - 0.5 for by in (rows.by_truth, rows.by_prediction))
     both, own, other = (rows.mean(of) for of in (y * p, y * y, p * p))
@@ -60,8 +61,11 @@ def spearman(rows: NumericRows) -> FloatArray:
     has_units=True,
 )
 def median_absolute_error(rows: NumericRows) -> FloatArray:
-    """Median absolute error: the median of |residual|; the mean of the two middle ones of an even
-    number."""
+    """Median absolute error: the median of |residual|.
+
+    For an even number of rows it is the mean of the two middle values. It is 0 or more and
+    undefined without rows.
+    """
     return rows.by_error.quantile(rows.weight, 0.5)
 
 
@@ -78,8 +82,10 @@ def median_absolute_error(rows: NumericRows) -> FloatArray:
     has_units=True,
 )
 def largest_error(rows: NumericRows) -> FloatArray:
-    """Maximum error: the largest |residual|. Its sampling distribution cannot be estimated from
-    the rows, so it has no interval and systems are not compared by it.
+    """Maximum error: the largest |residual|.
+
+    Its sampling distribution cannot be estimated from the rows, so it has no interval and systems
+    are not compared by it. It is 0 or more and undefined without rows.
     """
     apart = np.abs(rows.predicted - rows.truth)
     return np.asarray(np.where(rows.weight > 0, apart, 0.0).max(axis=-1, initial=0.0))
@@ -93,7 +99,7 @@ def _skill_score(loss: FloatArray, of_constant: FloatArray) -> FloatArray:
 
 
 def _minimum_pinball_loss(rows: NumericRows, alpha: float) -> FloatArray:
-    """The pinball loss of the truth's own quantile."""
+    """Compute the pinball loss of the quantile of the truth."""
     quantile = rows.by_truth.quantile(rows.weight, alpha)[..., None]
     return rows.mean(pinball(rows.truth, quantile, alpha))
 
@@ -112,7 +118,10 @@ _NOTHING_TO_SAVE = {
     skill_of="pinball",
 )
 def d2_pinball(rows: NumericRows, alpha: float = 0.5) -> FloatArray:
-    """D² for the pinball loss: 1 − loss/loss of the α-quantile of the truth."""
+    """D² for the pinball loss: 1 − loss/loss of the α-quantile of the truth.
+
+    It is at most 1 and undefined without rows, or if the quantile of the truth has no loss.
+    """
     loss = rows.mean(pinball(rows.truth, rows.predicted, alpha))
     return _skill_score(loss, _minimum_pinball_loss(rows, alpha))
 
@@ -124,12 +133,15 @@ def d2_pinball(rows: NumericRows, alpha: float = 0.5) -> FloatArray:
     skill_of="MAE",
 )
 def d2_absolute(rows: NumericRows) -> FloatArray:
-    """D² for the absolute error: 1 − MAE/MAE of the median of the truth."""
+    """D² for the absolute error: 1 − MAE/MAE of the median of the truth.
+
+    It is at most 1 and undefined without rows, or if the median of the truth has no error.
+    """
     return d2_pinball(rows, 0.5)
 
 
 def _n_undefined(rows: NumericRows, given: Any) -> Any:
-    """How many rows have no deviance."""
+    """Count the rows without a deviance."""
     bad = ~np.isfinite(deviance(rows.truth, rows.predicted, given["power"]))
     return (bad & (rows.weight > 0)).sum(axis=-1)
 
@@ -141,8 +153,10 @@ def _n_undefined(rows: NumericRows, given: Any) -> Any:
     skill_of="Tweedie-deviance",
 )
 def d2_tweedie(rows: NumericRows, power: float) -> FloatArray:
-    """D² for the Tweedie deviance: 1 − deviance/deviance of the mean of the truth; power 1 is
-    Poisson, 2 is gamma.
+    """D² for the Tweedie deviance: 1 − deviance/deviance of the mean of the truth.
+
+    The power 1 is Poisson, 2 is gamma. It is at most 1 and undefined without rows, if the truth is
+    constant, or if a value is outside of the domain of the deviance.
     """
     mean = rows.mean(rows.truth)[..., None]
     best = rows.mean(deviance(rows.truth, mean, power))

@@ -1,9 +1,10 @@
-"""How far raters agree about the same items: formulas over how often items are put into categories.
+"""Inter-rater agreement on the same items: formulas over the ratings per category of each item.
 
-All of these compare pairs of ratings of one item, D_o = Σ δ/(m − 1)/n over the ordered pairs within
-items that have m ratings, n in all, with pairs of any two ratings, D_e. In the nominal scale δ is 1
-for different categories; in the ordinal one it is the square of how many ratings lie between them,
-with half of their own; in that of intervals the square of their distance.
+The coefficients compare the disagreement of pairs of ratings of one item, D_o = Σ δ/(m − 1)/n over
+the ordered pairs within items with m ratings, n in all, with that of pairs of any two ratings, D_e.
+On the nominal scale δ is 1 for different categories. On the ordinal scale it is the square of the
+number of ratings between both categories, including half of the ratings of each. On the interval
+scale it is the squared distance.
 """
 
 from __future__ import annotations
@@ -39,8 +40,11 @@ _UNEQUAL = {
 
 
 def _centered_categories(own: Ratings, scale: str) -> FloatArray | None:
-    """Where categories stand on a scale whose distances are squared, about the mean of all ratings
-    so that sums of squares keep their digits; None of the nominal one, which has no places."""
+    """Return the positions of the categories on a scale with squared distances, centered.
+
+    They are relative to the mean of all ratings, so that sums of squares keep their precision. They
+    are None for the nominal scale, which has no positions.
+    """
     if scale == "nominal":
         return None
     x = own.middles if scale == "ordinal" else own.values
@@ -48,7 +52,7 @@ def _centered_categories(own: Ratings, scale: str) -> FloatArray | None:
 
 
 def _item_disagreement(own: Ratings, x: FloatArray | None) -> FloatArray:
-    """Of each item Σ δ/(m − 1)."""
+    """Compute Σ δ/(m − 1) of each item."""
     m = own.times
     if x is None:
         return np.asarray((m**2 - own.squares) / (m - 1))
@@ -56,15 +60,18 @@ def _item_disagreement(own: Ratings, x: FloatArray | None) -> FloatArray:
 
 
 def _expected_disagreement(own: Ratings, x: FloatArray | None) -> float:
-    """Σ δ over all pairs of ratings of any items, times what both weigh."""
+    """Compute Σ δ over all pairs of ratings of any items, times the weights of both."""
     if x is None:
         return float(own.total**2 - np.square(own.category_weights).sum())
     return float(2 * own.total * (own.category_weights @ x**2))
 
 
 def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
-    """1 − D_o/D_e, where chance does not draw one rating twice: of all pairs of ratings, which
-    weigh W² in all, those of one with itself weigh Σw²."""
+    """Compute 1 − D_o/D_e, where pairs by chance are of two different ratings.
+
+    The pairs of any two ratings have a total weight of W², of which those of a rating with itself
+    have Σw².
+    """
     own = r.shared_items
     x = _centered_categories(own, scale)
     lost = own.weight @ _item_disagreement(own, x)
@@ -72,12 +79,12 @@ def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
 
 
 def _other_ratings_weight(own: Ratings) -> Any:
-    """What ratings other than one weigh: their number less 1, where all weigh 1."""
+    """Return the weight of the ratings other than one: their number minus 1 for unit weights."""
     return own.total - own.total_squares / own.total
 
 
 def _item_derivatives(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
-    """By how much each item moves that, by its weight."""
+    """Compute the derivative of Krippendorff's α by the weight of each item."""
     own, every = r.shared_items, whole.shared_items
     x, m, n = _centered_categories(every, scale), own.times, every.total
     lost, total = (
@@ -93,8 +100,10 @@ def _item_derivatives(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
         assert x is not None
 
         def shifted(slope: FloatArray) -> FloatArray:
-            """What it makes of each item that its ratings move all middles above them by 1, and
-            their own by a half."""
+            """Compute the effect of each item if its ratings shift the positions above them by 1.
+
+            They shift their own positions by a half.
+            """
             return own.item_sums(slope[::-1].cumsum()[::-1] - slope / 2)
 
         times = every.times
@@ -116,18 +125,22 @@ def _item_derivatives(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
     reference="Krippendorff 2011",
 )
 def krippendorff(r: Ratings, scale: str = "nominal") -> FloatArray:
-    """Krippendorff's α: 1 − D_o/D_e, with the observed disagreement D_o within items and the
-    expected disagreement D_e of any two ratings. 1 is perfect agreement, 0 agreement by chance.
+    """Krippendorff's α: 1 − D_o/D_e, agreement corrected for chance.
 
-    Items may have any number of ratings. How far two ratings are apart is a matter of the scale,
-    ``nominal``, ``ordinal`` or ``interval``.
+    D_o is the observed disagreement within items, and D_e the expected disagreement of any two
+    ratings. Items may have any number of ratings. The distance of two ratings depends on the
+    ``scale``: ``nominal``, ``ordinal`` or ``interval``. It is 1 for perfect agreement and 0 for
+    agreement by chance, and ranges from −1 to 1. It is undefined if no item has two ratings, if all
+    ratings are of one category, or on the interval scale if ratings are text.
     """
     return _beyond_chance(r, scale)
 
 
 class _ItemAgreement(NamedTuple):
-    """Of coefficients to which each item counts alike: what agrees, what does so by chance, and how
-    fast that grows with the share of a category."""
+    """Observed and expected agreement of coefficients with equally weighted items.
+
+    ``slope`` is the derivative of the expected agreement by the proportion of each category.
+    """
 
     agreed: Any
     chance: Any
@@ -135,15 +148,19 @@ class _ItemAgreement(NamedTuple):
 
     @property
     def beyond(self) -> FloatArray:
-        """The share of what agrees beyond chance."""
+        """Agreement beyond chance, as a proportion."""
         return np.asarray((self.agreed - self.chance) / (1 - self.chance))
 
 
 def _item_agreement(
     r: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
 ) -> _ItemAgreement:
-    """What agrees is the mean over the items that were rated twice; shares of categories, of which
-    chance is made, are those of all items that were rated, as in Gwet 2014."""
+    """Compute the observed and the expected agreement.
+
+    The observed agreement is the mean over the items with at least two ratings. The proportions of
+    the categories, on which the expected agreement is based, are those of all rated items, as in
+    Gwet 2014.
+    """
     weight = r.weight[r.twice]
     agreed = weight @ r.agreeing[r.twice] / np.float64(weight.sum())
     return _ItemAgreement(agreed, *chance_of(r.share_of_category))
@@ -152,7 +169,7 @@ def _item_agreement(
 def _moves_by_item(
     r: Ratings, whole: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
 ) -> FloatArray:
-    """By how much each item that was rated moves that, by its weight."""
+    """Compute the derivative of such a coefficient by the weight of each rated item."""
     of = _item_agreement(whole, chance_of)
     agreeing, twice = r.agreeing[r.rated_mask], float(whole.weight[whole.twice].sum())
     apart = np.where(np.isnan(agreeing), 0.0, agreeing - of.agreed) / twice
@@ -162,12 +179,12 @@ def _moves_by_item(
 
 
 def _fleiss_chance(share: FloatArray) -> tuple[Any, FloatArray]:
-    """The chance that two ratings drawn by the shares of categories are equal."""
+    """Compute the probability that two random ratings are equal, and its derivative."""
     return share @ share, np.asarray(2 * share)
 
 
 def _gwet_chance(share: FloatArray) -> tuple[Any, FloatArray]:
-    """The chance of Gwet's AC1."""
+    """Compute the expected agreement of Gwet's AC1, and its derivative."""
     others = max(len(share) - 1, 1)
     return share @ (1 - share) / others, np.asarray((1 - 2 * share) / others)
 
@@ -182,12 +199,15 @@ def _gwet_chance(share: FloatArray) -> tuple[Any, FloatArray]:
     reference="Fleiss 1971; Gwet 2014",
 )
 def fleiss(r: Ratings) -> FloatArray:
-    """Fleiss' κ: the share of pairs of ratings of an item that agree beyond chance, (p − p_e)/(1 −
-    p_e) with p_e = Σ π², π being the mean share of the ratings of an item that are of a category.
-    As Krippendorff's α, but two ratings drawn by chance may be one and the same.
+    """Fleiss' κ: agreement beyond chance, (p − p_e)/(1 − p_e) with p_e = Σ π².
 
-    All items have the same number m of ratings, so that κ is −1/(m − 1) or more; those that one
-    rater rated count for π alone, and where there are many of these nothing bounds it below."""
+    p is the proportion of pairs of ratings of an item that agree, and π the mean proportion of the
+    ratings of an item in a category. It is as Krippendorff's α, but pairs by chance may be of one
+    rating with itself. All items have the same number m of ratings, so that κ is at least −1/(m −
+    1). Items with a single rating count for π alone; with many of these it has no lower bound. It
+    is at most 1. It is undefined if no item has two ratings, if items have unequal numbers of
+    ratings, or if all ratings are of one category.
+    """
     return _item_agreement(r, _fleiss_chance).beyond
 
 
@@ -199,20 +219,24 @@ def fleiss(r: Ratings) -> FloatArray:
     reference="Gwet 2008; Gwet 2014",
 )
 def gwet(r: Ratings) -> FloatArray:
-    """Gwet's AC1: the mean share of the pairs of ratings of an item that agree beyond chance, (p −
-    p_e)/(1 − p_e) with p_e = Σ π(1 − π)/(q − 1) over the q categories, π being the mean share of
-    the ratings of an item that are of one.
+    """Gwet's AC1: agreement beyond chance, (p − p_e)/(1 − p_e) with p_e = Σ π(1 − π)/(q − 1).
 
-    Where nearly all ratings are of one category it stays near p, where κ and α go to 0. Categories
-    are those of all ratings in the data. Items have any number of ratings and count alike; those
-    that one rater rated count for π alone."""
+    p is the mean proportion of the pairs of ratings of an item that agree, q the number of
+    categories, and π the mean proportion of the ratings of an item in a category. If nearly all
+    ratings are of one category it stays near p, while κ and α go to 0. Categories are those of all
+    ratings in the data. Items may have any number of ratings and have equal weight; those with a
+    single rating count for π alone. It ranges from −1 to 1. It is undefined if no item has two
+    ratings, or if there is only one category.
+    """
     return _item_agreement(r, _gwet_chance).beyond
 
 
 @of_raters("percent-agreement", range=(0, 1), undefined=_NO_ITEM, reference="Fleiss 1971")
 def percent(r: Ratings) -> FloatArray:
-    """Percent agreement: the proportion of pairs of ratings of an item that agree, without
-    correction for chance; each rating counts once.
+    """Percent agreement: the proportion of pairs of ratings of an item that agree.
+
+    It is not corrected for chance, and each rating counts once. It ranges from 0 to 1 and is
+    undefined if no item has two ratings.
     """
     return np.asarray(
         1
@@ -239,22 +263,28 @@ _OF_RATED = (fleiss, gwet)
 
 
 def counted_items(measure: Measure, r: Ratings) -> npt.NDArray[np.bool_]:
-    """Which items the value of a measure is made of."""
+    """Return the mask of the items that count for the value of a measure."""
     return r.rated_mask if measure.definition.formula in _OF_RATED else r.twice
 
 
 def weight_of_items(measure: Measure, r: Ratings) -> FloatArray:
-    """What each item holds of the denominator of a measure: of a mean over items its weight, of one
-    over ratings that of these; 0 of what does not count."""
+    """Return the weight of each item in the denominator of a measure.
+
+    For a mean over items it is the weight of the item, for a mean over ratings that of its ratings,
+    and 0 for items that do not count.
+    """
     counted = counted_items(measure, r)
     by_item = measure.definition.formula in _OF_RATED
     return np.where(counted, r.weight if by_item else r.weight * r.times, 0.0)
 
 
 def item_influence(measure: Measure, r: Ratings, whole: Ratings | None = None) -> FloatArray | None:
-    """By how much each item that counts (:func:`counted_items`) moves the value of a measure by its
-    weight, times what they weigh in all: values whose mean is 0, so weighted. None of a measure
-    that has no derivative here. ``whole`` is the statistic of all items, if not ``r``."""
+    """Compute the influence of the counted items on the value of a measure.
+
+    The influence is the derivative by the weight of an item (see :func:`counted_items`) times the
+    total weight, so that the weighted mean is 0. It is None for a measure without a derivative
+    here. ``whole`` is the statistic of all items, if not ``r``.
+    """
     moves, every = _MOVES.get(measure.definition.formula), r if whole is None else whole
     if moves is None or not len(every.shared_items):
         return None

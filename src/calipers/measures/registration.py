@@ -1,4 +1,4 @@
-"""How a measure comes into the catalogue, and which names are taken."""
+"""Registration of measures in the catalogue, and checks that their names are free."""
 
 from __future__ import annotations
 
@@ -40,14 +40,35 @@ _SPELLING = "expected a word without blanks, brackets and commas, and no number 
 def measure(
     name: str, *, replace: bool = False, shares: Sequence[str] = (), **traits: Any
 ) -> Callable[[F], F]:
-    """Put a formula into the catalogue; ``traits`` are the fields of :class:`Definition`.
+    """Return a decorator that registers a formula as a measure.
 
-    No name or alias may mean another measure already, by itself or with a number in it, nor a set
-    of several: that is a :class:`NameTakenError`. ``replace=True`` puts the formula in the place of
-    one that was registered before under the same name, as a notebook cell does that is run again;
-    the measures of Calipers itself stay. ``shares`` are those of the names that another measure has
-    as well: one of the same task, where the parameters tell which of the two is meant, or one of
-    another task, where ``family=`` has to.
+    Parameters
+    ----------
+    name : str
+        Name of the measure. Neither it nor an alias may mean another measure already, by itself
+        or with a number in it, or a set of measures.
+    replace : bool, default=False
+        Replace the formula that was registered under the same name, as a notebook cell does that
+        is run again. The measures of Calipers itself cannot be replaced.
+    shares : sequence of str, default=()
+        Names that another measure may have as well: a measure of the same task, if the parameters
+        determine which of the two is meant, or one of another task, which needs ``family=``.
+    **traits
+        The fields of :class:`Definition`.
+
+    Returns
+    -------
+    callable
+        Decorator that registers a formula and returns it.
+
+    Raises
+    ------
+    NameTakenError
+        If a name means another measure already.
+    TypeError
+        If a trait is missing or unknown, or names are not text.
+    ValueError
+        If a name cannot be parsed, or a reason, parameter or family is not registered.
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a measure is {name!r}, expected text")
@@ -70,8 +91,11 @@ def measure(
 
 
 def mean_of_rows(name: str, **traits: Any) -> Callable[[F], F]:
-    """Put the mean of a value per row into the catalogue, with the docstring of the function that
-    computes the value from truth and prediction."""
+    """Return a decorator that registers the mean over rows of a value per row.
+
+    The docstring of the function that computes the values from truth and prediction is the
+    description of the measure.
+    """
 
     def register(rows: F) -> F:
         @wraps(rows)
@@ -112,14 +136,16 @@ def _register(definition: Definition, shares: Sequence[str], *, replacing: bool)
 
 
 def _made_again(new: Definition, old: Definition) -> bool:
-    """Whether both are of one function of Calipers, whose module is executed again because its
-    first import ended half-way: an interrupt, say."""
+    """Return whether both are of one function of Calipers whose module is executed again.
+
+    This happens if its first import was interrupted.
+    """
     a, b = new.formula, old.formula
     return is_built_in(new) and (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 
 
 def _check_known(definition: Definition) -> None:
-    """That its reasons and its parameters have been said what they are."""
+    """Check that the reasons and parameters of a definition are registered."""
     for what, names, known in (
         ("reason", definition.undefined, REASONS),
         ("parameter", definition.parameters, PARAMETERS),
@@ -133,7 +159,7 @@ def _check_known(definition: Definition) -> None:
 
 
 def _families_of_task(definition: Definition) -> tuple[str, ...]:
-    """The families that a name is looked up in together."""
+    """Return the families of the task, among which a name is looked up."""
     task = get_task(definition.family)
     if task is not None:
         return TASKS[task]
@@ -142,12 +168,12 @@ def _families_of_task(definition: Definition) -> tuple[str, ...]:
 
 
 def _is_distinguishable(first: Definition, second: Definition) -> bool:
-    """Whether no parameters make a measure of both."""
+    """Return whether no set of parameters fits both definitions."""
     return bool(first.required - set(second.parameters) or second.required - set(first.parameters))
 
 
 def _name_taken_message(name: str, other: Definition, new: Definition) -> str:
-    """Why a name cannot be had."""
+    """Return the message that a name is taken."""
     text = f"{name!r} is taken: it means {other.name} of {other.family} ({other.title})"
     if (other.family, other.name) == (new.family, new.name) and not is_built_in(other):
         text += "; to define it anew, as a notebook cell does that is run again, add replace=True"
@@ -159,7 +185,7 @@ def _name_taken_message(name: str, other: Definition, new: Definition) -> str:
 def _check_other_tasks(
     definition: Definition, own: Iterable[str], families: tuple[str, ...]
 ) -> None:
-    """That no name of its own means a measure of another task."""
+    """Check that no unshared name of a definition means a measure of another task."""
     for others in TASKS.values():
         for name in own if others != families else ():
             for text in (name, *spellings(definition, name)):
@@ -171,7 +197,7 @@ def _check_other_tasks(
 def _ways_to_write_others(
     stems: Iterable[str], families: Iterable[str], old: Definition | None
 ) -> Iterator[tuple[str, Definition]]:
-    """What means another definition of these families, and may come to mean one of such names."""
+    """Yield names of other definitions of these families that the new names could change."""
     begun = [normalize_name(stem).split("-k-")[0] for stem in stems]
     for name in tuple(NAMES):
         if any(stem in name for stem in begun):
@@ -186,7 +212,15 @@ def _check_meanings(
     unshared: Sequence[str],
     families: tuple[str, ...],
 ) -> None:
-    """Enter the definition, unless that changed what a name means, or its own led elsewhere."""
+    """Register the definition, unless this changes the meaning of a name.
+
+    Raises
+    ------
+    NameTakenError
+        If a name of the definition, or a spelling of it, means another measure.
+    ValueError
+        If a name of the definition would not be parsed as the definition.
+    """
     own = spellings(definition)
     others = [text for text, _ in _ways_to_write_others(definition.spellings, families, old)]
     elsewhere = {family for of in TASKS.values() if of != families for family in of}

@@ -1,4 +1,4 @@
-"""The books: every definition by its name, and how pickles and copies find it again."""
+"""Registry of definitions by name, and their pickling and copying."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NAMES: dict[str, list[Definition]] = {}
 
 
 def normalize_name(name: str) -> str:
-    """What a spelling is looked up by: capitals and hyphens or underscores do not matter."""
+    """Return a name in lower case with hyphens, as names are looked up."""
     return name.lower().replace("_", "-")
 
 
 def register(definition: Definition, old: Definition | None = None) -> None:
-    """Into the books, in the place of ``old``."""
+    """Add a definition to the registry, in place of ``old``."""
     if old is not None:
         for known in dict.fromkeys(map(normalize_name, old.spellings)):
             NAMES[known].remove(old)
@@ -36,18 +36,29 @@ def register(definition: Definition, old: Definition | None = None) -> None:
 
 
 def is_built_in(definition: Definition) -> bool:
-    """Whether it is a measure of Calipers itself."""
+    """Return whether a definition is a measure of Calipers itself."""
     return definition.formula.__module__.startswith("calipers.")
 
 
 def find_candidates(name: str, families: Sequence[str]) -> list[Definition]:
-    """What answers to a name, of these families."""
+    """Return the definitions with a name, in the order of these families."""
     named = NAMES.get(normalize_name(name), ())
     return [d for family in families for d in named if d.family == family]
 
 
 def definitions(family: str | None = None) -> Iterator[Definition]:
-    """Every definition (of one family), in the order of the catalogue."""
+    """Return an iterator over the definitions in the order of the catalogue.
+
+    Parameters
+    ----------
+    family : str, optional
+        Family of the definitions. By default all families.
+
+    Returns
+    -------
+    iterator of Definition
+        Definitions, with those of plugins.
+    """
     plugins.load("calipers.measures")
     families = tuple(FAMILIES) if family is None else (family,)
     load(families)
@@ -56,32 +67,40 @@ def definitions(family: str | None = None) -> Iterator[Definition]:
 
 
 def edition() -> tuple[int, ...]:
-    """What is another one when a definition has come, gone or been replaced: what is kept beside
-    the books holds for one edition of them."""
+    """Return an identifier of the content of the registry.
+
+    It changes when a definition is added, removed or replaced, which invalidates caches.
+    """
     return tuple(map(id, REGISTRY.values()))
 
 
 def get_definition(family: str, name: str) -> Definition:
-    """The measure of the catalogue that has this very name."""
+    """Return the definition with exactly this name."""
     load((family,))
     return REGISTRY[family, name]
 
 
 def load(families: Iterable[str]) -> None:
-    """Import the measures of these families, unless they are here already."""
+    """Import the modules of the measures of these families."""
     homes = (FAMILIES[family].home for family in families if family in FAMILIES)
     for home in dict.fromkeys(filter(None, homes)):
         importlib.import_module(home)
 
 
 def external_definition(name: str, **traits: Any) -> Definition:
-    """A definition that is not in the catalogue; what is pickled finds it all the same."""
+    """Create a definition outside the catalogue, which can be unpickled nevertheless."""
     definition = REGISTRY[traits["family"], name] = Definition(name=name, **traits)
     return definition
 
 
 def _load_registered(family: str, name: str, module: str) -> Definition:
-    """The definition that a pickle names."""
+    """Return the definition that a pickle names.
+
+    Raises
+    ------
+    UnknownMeasureError
+        If it is not registered in this process.
+    """
     load((family,))
     if (family, name) not in REGISTRY:
         with contextlib.suppress(ImportError):
@@ -98,7 +117,7 @@ def _load_registered(family: str, name: str, module: str) -> Definition:
 
 
 def _reduce_definition(definition: Definition) -> tuple[Any, ...]:
-    """How a definition is pickled: by its name where it has one, else by its traits."""
+    """Return the reduction of a definition for pickling: by its name, or else by its traits."""
     place = definition.family, definition.name
     if definition is REGISTRY.get(place):
         return _load_registered, (*place, definition.formula.__module__)

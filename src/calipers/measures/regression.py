@@ -1,4 +1,4 @@
-"""Measures of predicted numbers: a loss per row, averaged. A residual is prediction − truth."""
+"""Measures of regression: means of a loss per row. A residual is prediction − truth."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ loss = partial(
 
 
 def _not_finite(reason: str) -> dict[str, Any]:
-    """Undefined for this reason where the loss of a row is not finite."""
+    """Return the conditions for a measure that is undefined if the loss of a row is not finite."""
     return NO_ROWS | {reason: lambda m, _: ~np.isfinite(m.mean)}
 
 
@@ -34,12 +34,12 @@ def _not_finite(reason: str) -> dict[str, Any]:
 
 
 def weighted_mean(truth: FloatArray, weight: FloatArray | None, **_: Any) -> float:
-    """The best constant prediction under squared error, and under every deviance."""
+    """Return the best constant prediction under squared error, and under every deviance."""
     return float(np.average(truth, weights=weight))
 
 
 def weighted_quantile(truth: FloatArray, weight: FloatArray | None, alpha: float = 0.5) -> float:
-    """The best constant prediction under the pinball loss; its median under absolute error."""
+    """Return the best constant prediction under the pinball loss; the median for absolute error."""
     if weight is None:
         return quantile(truth, alpha)
     used = weight > 0
@@ -62,7 +62,10 @@ def _median_of_shares(truth: FloatArray, weight: FloatArray | None) -> float:
 
 
 def squared_error(truth: FloatArray, predicted: FloatArray) -> FloatArray:
-    """(predicted − truth)², whose mean the best constant makes the variance."""
+    """Compute the squared error (predicted − truth)² of each row.
+
+    Under the best constant prediction its mean is the variance of the truth.
+    """
     apart = predicted - truth
     return np.square(apart, out=apart)
 
@@ -95,13 +98,13 @@ def _truth_median(truth: FloatArray, weight: FloatArray | None, naive_mae: float
 
 
 def pinball(truth: FloatArray, predicted: FloatArray, alpha: float = 0.5) -> FloatArray:
-    """α·(y − p) above the prediction, (1 − α)·(p − y) below it."""
+    """Compute the pinball loss: α·(y − p) for y above p, and (1 − α)·(p − y) below."""
     apart = truth - predicted
     return np.maximum(alpha * apart, (alpha - 1) * apart)
 
 
 def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArray:
-    """The unit deviance of Tweedie's distribution; infinite where it is not defined."""
+    """Compute the unit deviance of Tweedie's distribution, infinite where it is not defined."""
     y, p = truth, predicted
     with np.errstate(all="ignore"):
         if power == 1:
@@ -130,7 +133,9 @@ SQUARES = (squared_error, _squared_log_error)
 def root_mean_squared_error(m: Moments) -> FloatArray:
     """Root mean squared error, √(mean of residual²), in the units of the truth.
 
-    n rows cannot show errors that are rarer than 3/n; nor can its interval."""
+    n rows cannot reveal errors that are rarer than 3/n; nor can the interval. It is 0 or more and
+    undefined without rows.
+    """
     return np.asarray(np.sqrt(m.mean))
 
 
@@ -143,7 +148,9 @@ def root_mean_squared_error(m: Moments) -> FloatArray:
 def mean_squared_error(m: Moments) -> FloatArray:
     """Mean squared error: mean of residual².
 
-    n rows cannot show errors that are rarer than 3/n; nor can its interval."""
+    n rows cannot reveal errors that are rarer than 3/n; nor can the interval. It is 0 or more and
+    undefined without rows.
+    """
     return np.asarray(m.mean)
 
 
@@ -154,7 +161,10 @@ def mean_squared_error(m: Moments) -> FloatArray:
     constant_prediction=weighted_quantile,
 )
 def mean_absolute_error(m: Moments) -> FloatArray:
-    """Mean absolute error: mean of |residual|."""
+    """Mean absolute error: mean of |residual|.
+
+    It is 0 or more and undefined without rows.
+    """
     return np.asarray(m.mean)
 
 
@@ -167,12 +177,13 @@ def mean_absolute_error(m: Moments) -> FloatArray:
     reference="Hyndman and Koehler 2006",
 )
 def mean_absolute_scaled_error(m: Moments, naive_mae: float) -> FloatArray:
-    """Mean absolute scaled error: mean of |residual| over the mean absolute error that the naive
-    forecast has on the training data; below 1 where forecasts are better than that.
+    """Mean absolute scaled error: mean of |residual| over the MAE of the naive forecast.
 
+    It is below 1 for forecasts that are better than the naive forecast on the training data.
     ``naive_mae`` is the mean of |y_t − y_{t−m}| over the training data in the order of time, with m
-    = 1, or as many steps as there are in a season. It is taken as given: intervals are those of the
-    mean alone, and several series are each scaled by their own before they are evaluated together.
+    = 1, or the number of time steps in a season. It is taken as a known constant: intervals are
+    those of the mean alone, and each of several series is scaled by its own value before they are
+    evaluated together. The measure is 0 or more and undefined without rows.
     """
     return np.asarray(m.mean)
 
@@ -190,7 +201,10 @@ def mean_absolute_scaled_error(m: Moments, naive_mae: float) -> FloatArray:
     has_units=True,
 )
 def mean_error(m: Moments) -> FloatArray:
-    """Mean error: the mean residual, above 0 where predictions are too high."""
+    """Mean error: the mean residual, above 0 if predictions are too high on average.
+
+    It is undefined without rows.
+    """
     return np.asarray(m.mean)
 
 
@@ -203,7 +217,10 @@ def mean_error(m: Moments) -> FloatArray:
     has_units=False,
 )
 def mean_absolute_percentage_error(m: Moments) -> FloatArray:
-    """Mean absolute percentage error: mean of |residual|/|truth|, as a proportion (0.1 is 10%)."""
+    """Mean absolute percentage error: mean of |residual|/|truth|, as a proportion (0.1 is 10%).
+
+    It is 0 or more and undefined without rows, or if a true value is 0.
+    """
     return np.asarray(m.mean)
 
 
@@ -216,8 +233,10 @@ def mean_absolute_percentage_error(m: Moments) -> FloatArray:
     interval="far_end",
 )
 def symmetric_percentage_error(m: Moments) -> FloatArray:
-    """Symmetric percentage error: mean of 2|residual|/(|truth| + |prediction|), from 0 to 2; a row
-    in which both are 0 counts 0."""
+    """Symmetric percentage error: mean of 2|residual|/(|truth| + |prediction|).
+
+    A row in which both are 0 counts as 0. It ranges from 0 to 2 and is undefined without rows.
+    """
     return np.asarray(m.mean)
 
 
@@ -230,7 +249,10 @@ def symmetric_percentage_error(m: Moments) -> FloatArray:
     has_units=False,
 )
 def mean_squared_log_error(m: Moments) -> FloatArray:
-    """Mean squared logarithmic error: mean of (log(1 + prediction) − log(1 + truth))²."""
+    """Mean squared logarithmic error: mean of (log(1 + prediction) − log(1 + truth))².
+
+    It is 0 or more and undefined without rows, or if a value is −1 or less.
+    """
     return np.asarray(m.mean)
 
 
@@ -244,7 +266,10 @@ def mean_squared_log_error(m: Moments) -> FloatArray:
     interval="root_mean",
 )
 def root_mean_squared_log_error(m: Moments) -> FloatArray:
-    """Root mean squared logarithmic error: √(mean of (log(1 + prediction) − log(1 + truth))²)."""
+    """Root mean squared logarithmic error: √(mean of (log(1 + prediction) − log(1 + truth))²).
+
+    It is 0 or more and undefined without rows, or if a value is −1 or less.
+    """
     return np.asarray(np.sqrt(m.mean))
 
 
@@ -255,10 +280,12 @@ def root_mean_squared_log_error(m: Moments) -> FloatArray:
     constant_prediction=weighted_quantile,
 )
 def pinball_loss(m: Moments, alpha: float = 0.5) -> FloatArray:
-    """Pinball loss of predictions of the α-quantile: mean of α·(truth − prediction) where the truth
-    is above the prediction, of (1 − α)·(prediction − truth) where it is below.
+    """Pinball loss of predictions of the α-quantile (Koenker and Bassett 1978).
 
-    Half the MAE at α = ½. Source: Koenker and Bassett 1978."""
+    It is the mean of α·(truth − prediction) where the truth is above the prediction, and of (1 −
+    α)·(prediction − truth) where it is below. For α = ½ it is half the MAE. It is 0 or more and
+    undefined without rows.
+    """
     return np.asarray(m.mean)
 
 
@@ -271,8 +298,11 @@ _of_deviance = partial(
     "Poisson-deviance", aliases=("mean_poisson_deviance",), row_formula=partial(deviance, power=1)
 )
 def poisson_deviance(m: Moments) -> FloatArray:
-    """Mean Poisson deviance: mean of 2(y·log(y/p) − y + p), for truth y of 0 or more and prediction
-    p above 0."""
+    """Mean Poisson deviance: mean of 2(y·log(y/p) − y + p).
+
+    The truth y has to be 0 or more, and the prediction p above 0; otherwise it is undefined, as it
+    is without rows. It is 0 or more.
+    """
     return np.asarray(m.mean)
 
 
@@ -283,15 +313,21 @@ def poisson_deviance(m: Moments) -> FloatArray:
     has_units=False,
 )
 def gamma_deviance(m: Moments) -> FloatArray:
-    """Mean gamma deviance: mean of 2(log(p/y) + y/p − 1), for truth y and predictions p above 0."""
+    """Mean gamma deviance: mean of 2(log(p/y) + y/p − 1).
+
+    The truth y and the prediction p have to be above 0; otherwise it is undefined, as it is without
+    rows. It is 0 or more.
+    """
     return np.asarray(m.mean)
 
 
 @_of_deviance("Tweedie-deviance", aliases=("mean_tweedie_deviance",), row_formula=deviance)
 def tweedie_deviance(m: Moments, power: float) -> FloatArray:
-    """Mean Tweedie deviance, whose variance goes with the mean to the power: 1 is Poisson's, 2 the
-    gamma distribution's, 3 the inverse Gaussian's.
+    """Mean Tweedie deviance, whose variance is a power of the mean (Jørgensen 1987).
 
-    Between: mean of 2(y^(2−k)/((1−k)(2−k)) − y·p^(1−k)/(1−k) + p^(2−k)/(2−k)) with the power k.
-    Truth is 0 or more (above 0 from k = 2 on), predictions are above 0. Source: Jørgensen 1987."""
+    The power 1 is the Poisson deviance, 2 that of the gamma distribution, 3 that of the inverse
+    Gaussian. For other powers k it is the mean of 2(y^(2−k)/((1−k)(2−k)) − y·p^(1−k)/(1−k) +
+    p^(2−k)/(2−k)). The truth y has to be 0 or more (above 0 for k ≥ 2), and the prediction p above
+    0; otherwise it is undefined, as it is without rows. It is 0 or more.
+    """
     return np.asarray(m.mean)

@@ -1,9 +1,9 @@
-"""Measures of a score table: how well scores separate two classes, over all thresholds, at one of
-them, or at the best.
+"""Measures of a score table: how well scores separate two classes.
 
-A score at or above the threshold is positive, tied scores are one step of every curve, and no
-direction is guessed: an AUC below one half is reported as such. A threshold that is asked for by a
-bound is the one that attains the value, the highest of several.
+They are computed over all thresholds, at one threshold, or at the best one. A score at or above the
+threshold is predicted positive, and tied scores are one step of every curve. Scores are never
+inverted: an AUC below one half is reported as such. The threshold of a measure with a bound is the
+one at which the value is attained, the highest if there are several.
 """
 
 from __future__ import annotations
@@ -41,8 +41,11 @@ area = partial(
     reference="Hanley and McNeil 1982",
 )
 def roc_auc(s: ScoreTable) -> FloatArray:
-    """Area under the ROC curve by the trapezoidal rule, without convex hull:
-    P(s⁺ > s⁻) + ½P(s⁺ = s⁻) for a random positive and a random negative."""
+    """Area under the ROC curve by the trapezoidal rule, without convex hull.
+
+    It is P(s⁺ > s⁻) + ½P(s⁺ = s⁻) for the scores of a random positive and a random negative. It
+    ranges from 0 to 1 and is undefined if there are only positives or only negatives.
+    """
     above = np.cumsum(s.positive, axis=-1)
     tied = _dot(s.negative, s.positive) / 2
     won = _dot(s.negative, above) - tied
@@ -63,8 +66,11 @@ def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
     area=AreaTransform("AP"),
 )
 def step_average_precision(s: ScoreTable) -> FloatArray:
-    """Average precision by the step rule: Σ pₖ(rₖ − rₖ₋₁) over the distinct scores, with the
-    precision once all rows of the score are taken in."""
+    """Average precision by the step rule: Σ pₖ(rₖ − rₖ₋₁) over the distinct scores.
+
+    pₖ and rₖ are the precision and the recall when all rows of the score are predicted positive. It
+    ranges from 0 to 1 and is undefined without positives.
+    """
     tp, fp = np.cumsum(s.positive, axis=-1), np.cumsum(s.negative, axis=-1)
     gained = s.positive * precision_from_counts(tp, fp)
     return np.asarray(gained.sum(axis=-1) / s.total_positive)
@@ -81,11 +87,12 @@ def step_average_precision(s: ScoreTable) -> FloatArray:
 def pr_auc(s: ScoreTable) -> FloatArray:
     """Area under the precision-recall curve by the lower trapezoid.
 
-    A step that takes in positives only is a trapezoid between the precisions before and after it.
-    A block of tied scores with both classes is crossed as Davis and Goadrich do, as if its rows
-    came in evenly mixed: with x positives taken in, x/(x + fp(x)), fp linear in x. So the area is
-    Boyd's lower trapezoid when no scores are tied, and the prevalence for a constant scorer. (A
-    trapezoid lies below that crossing, so breaking a tie well can cost a little.)
+    A step of positives only adds a trapezoid between the precisions before and after it. A block of
+    tied scores with both classes is interpolated as by Davis and Goadrich, as if its rows were
+    evenly mixed: after x positives the precision is x/(x + fp(x)), with fp linear in x. The area is
+    therefore Boyd's lower trapezoid if no scores are tied, and the prevalence for constant scores.
+    (The trapezoid lies below this interpolation, so resolving a tie correctly can slightly reduce
+    the area.) It ranges from 0 to 1 and is undefined without positives.
     """
     tp, fp = np.cumsum(s.positive, axis=-1), np.cumsum(s.negative, axis=-1)
     after = precision_from_counts(tp, fp)
@@ -101,13 +108,16 @@ def pr_auc(s: ScoreTable) -> FloatArray:
 
 
 def precision_from_counts(tp: FloatArray, fp: FloatArray) -> FloatArray:
-    """TP/(TP + FP), 0 before anything is taken in."""
+    """Compute TP/(TP + FP), with 0 if nothing is predicted positive."""
     total = tp + fp
     return np.divide(tp, total, out=np.zeros_like(tp), where=total > 0)
 
 
 def _tied_area(tp: FloatArray, fp: FloatArray, t: FloatArray, f: FloatArray) -> FloatArray:
-    """∫ x/(a·x + b) dx from tp to tp + t, where fp(x) = fp + (x − tp)·f/t, a = 1 + f/t."""
+    """Compute ∫ x/(a·x + b) dx from tp to tp + t.
+
+    fp(x) = fp + (x − tp)·f/t and a = 1 + f/t.
+    """
     a = 1 + f / t
     b = fp - tp * f / t
     # log1p keeps its digits when the block is small against what went before.
@@ -123,9 +133,12 @@ def _tied_area(tp: FloatArray, fp: FloatArray, t: FloatArray, f: FloatArray) -> 
     reference="Davis and Goadrich 2006",
 )
 def davis_goadrich_area(s: ScoreTable) -> FloatArray:
-    """Area under the precision-recall curve by Davis and Goadrich's interpolation: between two
-    thresholds false positives grow linearly with true positives, so that precision is
-    x/(x + fp(x)); before the first one precision is that of its rows."""
+    """Area under the precision-recall curve by Davis and Goadrich's interpolation.
+
+    Between two thresholds false positives increase linearly with true positives, so that the
+    precision is x/(x + fp(x)); before the first threshold it is the precision at the first. It
+    ranges from 0 to 1 and is undefined without positives.
+    """
     tp, fp = (running[..., :-1] for running in s.running)
     area = np.where(s.positive > 0, _tied_area(tp, fp, s.positive, s.negative), 0.0)
     return np.asarray(area.sum(axis=-1) / s.total_positive)
@@ -144,10 +157,11 @@ def davis_goadrich_area(s: ScoreTable) -> FloatArray:
 def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     """Area under the precision-recall-gain curve from recall gain 0 to 1.
 
-    With the odds of the classes c = P/N, precision gain is 1 − c·FP/TP and recall gain
-    1 − c·FN/TP: both are 0 for the answer that everything is positive. Points are joined by
-    straight lines, which is interpolating TP and FP linearly; where the curve crosses recall gain
-    0, at TP = P²/(P + N), it is cut. It is 1 at best and −N/(2P) at worst.
+    With the odds of the classes c = P/N, precision gain is 1 − c·FP/TP and recall gain is 1 −
+    c·FN/TP. Both are 0 if everything is predicted positive. Points are joined by straight lines,
+    which interpolates TP and FP linearly, and the curve starts where it crosses recall gain 0, at
+    TP = P²/(P + N). The area is at most 1 and at least −N/(2P). It is undefined if there are only
+    positives or only negatives.
     """
     positives, negatives = s.total_positive[..., None], s.total_negative[..., None]
     tp, fp = s.running
@@ -172,7 +186,10 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     area=AreaTransform("AUC", 2.0, -1.0),
 )
 def gini(s: ScoreTable) -> FloatArray:
-    """Gini coefficient of the ROC curve (Somers' D, accuracy ratio): 2·AUC − 1."""
+    """Gini coefficient of the ROC curve (Somers' D, accuracy ratio): 2·AUC − 1.
+
+    It ranges from −1 to 1 and is undefined if there are only positives or only negatives.
+    """
     return 2 * roc_auc(s) - 1
 
 
@@ -192,11 +209,13 @@ def gini(s: ScoreTable) -> FloatArray:
     reference="McClish 1989",
 )
 def partial_auc(s: ScoreTable, max_fpr: float, min_fpr: float = 0.0) -> FloatArray:
-    """Partial AUC, standardised by McClish: ½(1 + (A − m)/(M − m)), where A is the area under the
-    ROC curve between two false positive rates, m that under the diagonal there, and M the width.
+    """Partial AUC, standardised by McClish: ½(1 + (A − m)/(M − m)).
 
-    It is ½ for a constant scorer and 1 where every positive is found at ``min_fpr``. Between the
-    rates a and b it is at least (1 − a − b)/(2 − a − b), which is below 0 where a + b is above 1.
+    A is the area under the ROC curve between two false positive rates, m the area under the
+    diagonal there, and M the width. It is ½ for constant scores and 1 if the recall is 1 at
+    ``min_fpr``. Between the rates a and b it is at least (1 − a − b)/(2 − a − b), which is below 0
+    if a + b is above 1. It is undefined if there are only positives or only negatives, or if
+    ``min_fpr`` is not below ``max_fpr``.
     """
     tp, fp = s.running
     negatives = s.total_negative[..., None]
@@ -229,8 +248,11 @@ ROUNDING = 1e-12
     undefined=BOTH_CLASSES,
 )
 def equal_error_rate(s: ScoreTable) -> FloatArray:
-    """Equal error rate: where FPR and FNR are equal on the ROC curve, whose points are joined by
-    straight lines."""
+    """Equal error rate: where FPR and FNR are equal on the ROC curve.
+
+    The points of the curve are joined by straight lines. It ranges from 0 to 1 and is undefined if
+    there are only positives or only negatives.
+    """
     after = _past_equality(s)
     (e0, e1), (r0, r1) = (
         (_take(c, after - 1), _take(c, after)) for c in (_excess(s), s.running[1])
@@ -240,7 +262,7 @@ def equal_error_rate(s: ScoreTable) -> FloatArray:
 
 
 def _excess(s: ScoreTable) -> FloatArray:
-    """FNR − FPR at every threshold: 1 at +∞, −1 at the lowest score."""
+    """Compute FNR − FPR at every threshold: 1 at +∞, −1 at the lowest score."""
     tp, fp = s.running
     positives, negatives = s.total_positive[..., None], s.total_negative[..., None]
     return np.asarray((positives - tp) / positives - fp / negatives)
@@ -251,13 +273,13 @@ def _past_equality(s: ScoreTable) -> Places:
 
 
 def _first_index(holds: npt.NDArray[np.bool_]) -> Places:
-    """The first place along the last axis where it holds; −1 where it does nowhere."""
+    """Return the first true index along the last axis, −1 if there is none."""
     place = holds.argmax(axis=-1)
     return np.asarray(np.where(_take(holds, place), place, -1))
 
 
 def first_argmax(values: FloatArray) -> Places:
-    """The first place of the largest value, which is the highest threshold that attains it."""
+    """Return the first index of the largest value, which is that of the highest threshold."""
     values = np.where(np.isnan(values), -np.inf, values)
     return _first_index(values >= values.max(axis=-1, keepdims=True) - ROUNDING)
 
@@ -267,21 +289,27 @@ def _take(column: npt.NDArray[np.generic], place: Places) -> FloatArray:
 
 
 def _preceding_block(s: ScoreTable, place: Places) -> Blocks:
-    """The block that ends at a place."""
+    """Return the mask of the block that ends at an index."""
     return np.asarray(np.arange(s.positive.shape[-1]) == place[..., None] - 1)
 
 
 def candidate_blocks(known: FloatArray, possible: FloatArray) -> Blocks:
-    """Where a block may hold a value as large as the largest known: unless what is possible in it
-    is less. A value that is undefined is not known, and may be anything where it is possible."""
+    """Return the mask of the blocks that may contain a value as large as the largest known one.
+
+    A block is excluded if the largest possible value in it is less. An undefined value is not
+    known, and may be any value where it is possible.
+    """
     known = np.where(np.isnan(known), -np.inf, known)
     opened: Blocks = ~(possible < known.max(axis=-1, keepdims=True) - ROUNDING)
     return opened
 
 
 def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
-    """The traits of the largest value of all thresholds of a measure of counts that grows with TP
-    and falls with FP, and whose level lines are straight."""
+    """Return the traits of the maximum of a measure of counts over all thresholds.
+
+    The measure has to increase with TP and decrease with FP, and its level lines have to be
+    straight.
+    """
     return {
         "threshold_index": lambda s, **given: first_argmax(formula(s.confusion(), **given)),
         "needs_refinement": lambda s, **given: candidate_blocks(
@@ -294,7 +322,7 @@ def _maximum_traits(formula: Callable[..., FloatArray]) -> dict[str, Any]:
 
 
 def _rates(s: ScoreTable, place: Places) -> tuple[FloatArray, FloatArray]:
-    """True and false positives at a place of the thresholds."""
+    """Return the true and false positives at an index of the thresholds."""
     tp, fp = (_take(running, place) for running in s.running)
     return tp, fp
 
@@ -353,8 +381,11 @@ def _opened_at_fpr(s: ScoreTable, fpr: float) -> Blocks:
     undefined=NO_POSITIVE,
 )
 def precision_at_recall(s: ScoreTable, recall: float) -> FloatArray:
-    """Precision at a recall: the precision at the highest threshold with recall ≥ r, of those at
-    which anything is predicted positive. Nothing is interpolated."""
+    """Precision at a recall: the precision at the highest threshold with recall ≥ r.
+
+    Thresholds at which nothing is predicted positive do not count, and nothing is interpolated. It
+    ranges from 0 to 1 and is undefined without positives.
+    """
     tp, fp = _rates(s, _nonempty_recall_index(s, recall))
     return tp / (tp + fp)
 
@@ -366,8 +397,11 @@ def precision_at_recall(s: ScoreTable, recall: float) -> FloatArray:
     undefined=NO_POSITIVE,
 )
 def interpolated_precision_at_recall(s: ScoreTable, recall: float) -> FloatArray:
-    """Interpolated precision at a recall: the largest precision of all thresholds with recall ≥ r
-    at which anything is predicted positive."""
+    """Interpolated precision at a recall: the largest precision of all thresholds with recall ≥ r.
+
+    Thresholds at which nothing is predicted positive do not count. It ranges from 0 to 1 and is
+    undefined without positives.
+    """
     tp, fp = s.running
     reached = tp >= (recall - ROUNDING) * s.total_positive[..., None]
     return np.asarray(np.where(reached, precision_from_counts(tp, fp), 0.0).max(axis=-1))
@@ -375,7 +409,10 @@ def interpolated_precision_at_recall(s: ScoreTable, recall: float) -> FloatArray
 
 @area("PR-11pt", aliases=("pr_11pt", "eleven-point-precision"), undefined=NO_POSITIVE)
 def eleven_point_precision(s: ScoreTable) -> FloatArray:
-    """Eleven-point mean: interpolated precision at recall 0, 0.1, …, 1, averaged."""
+    """Eleven-point mean: the mean of interpolated precision at recall 0, 0.1, …, 1.
+
+    It ranges from 0 to 1 and is undefined without positives.
+    """
     points = [interpolated_precision_at_recall(s, tenths / 10) for tenths in range(11)]
     return np.asarray(np.mean(points, axis=0))
 
@@ -383,8 +420,12 @@ def eleven_point_precision(s: ScoreTable) -> FloatArray:
 @area("PR-break-even", aliases=("pr_break_even", "break-even"),
       shares=("break-even",), undefined=NO_POSITIVE)  # fmt: skip
 def break_even_precision(s: ScoreTable) -> FloatArray:
-    """Break-even point: the precision where it equals recall, which is where as many rows are
-    predicted positive as are. Inside a block of tied scores rows count as evenly mixed."""
+    """Break-even point: the precision where it equals recall.
+
+    They are equal where the number of predicted positives is the number of positives. Within a
+    block of tied scores rows count as evenly mixed. It ranges from 0 to 1 and is undefined without
+    positives.
+    """
     tp, fp = s.running
     taken, wanted = tp + fp, s.total_positive[..., None]
     last = _first_index(taken >= wanted * (1 - ROUNDING))
@@ -406,8 +447,12 @@ def break_even_precision(s: ScoreTable) -> FloatArray:
     undefined=NO_ROWS,
 )
 def precision_at_volume(s: ScoreTable, volume: float) -> FloatArray:
-    """Precision at a volume: the precision at the highest threshold at which at least the share v
-    of all rows (and not nothing) is predicted positive. Nothing is interpolated."""
+    """Precision at a volume: the precision at a given proportion of rows predicted positive.
+
+    The threshold is the highest at which at least the proportion v of all rows (and at least one
+    row) is predicted positive. Nothing is interpolated. It ranges from 0 to 1 and is undefined
+    without rows.
+    """
     tp, fp = _rates(s, _volume_index(s, volume))
     return tp / (tp + fp)
 
@@ -422,8 +467,12 @@ def precision_at_volume(s: ScoreTable, volume: float) -> FloatArray:
     | {"precision_not_reached": lambda s, p: _precision_index(s, p["precision"]) < 0},
 )
 def recall_at_precision(s: ScoreTable, precision: float) -> FloatArray:
-    """Recall at a precision: the largest recall of a threshold with precision ≥ p. Predicting
-    nothing positive has no precision and so never satisfies the bound. Nothing is interpolated."""
+    """Recall at a precision: the largest recall of a threshold with precision ≥ p.
+
+    With no positive predictions the precision is undefined and does not satisfy the bound. Nothing
+    is interpolated. It ranges from 0 to 1 and is undefined without positives, or if no threshold
+    has that precision.
+    """
     return _rates(s, _precision_index(s, precision))[0] / s.total_positive
 
 
@@ -436,8 +485,11 @@ def recall_at_precision(s: ScoreTable, precision: float) -> FloatArray:
     undefined=BOTH_CLASSES,
 )
 def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
-    """Recall at a false positive rate: the largest recall of a threshold with FPR ≤ f; 0 where
-    only predicting nothing positive keeps to it. Nothing is interpolated."""
+    """Recall at a false positive rate: the largest recall of a threshold with FPR ≤ f.
+
+    It is 0 if only no positive predictions satisfy the bound. Nothing is interpolated. It ranges
+    from 0 to 1 and is undefined if there are only positives or only negatives.
+    """
     return _rates(s, _fpr_index(s, fpr))[0] / s.total_positive
 
 
@@ -452,8 +504,11 @@ def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
     undefined=BOTH_CLASSES,
 )
 def fpr_at_recall(s: ScoreTable, recall: float) -> FloatArray:
-    """False positive rate at a recall: the smallest FPR of a threshold with recall ≥ r. Nothing is
-    interpolated."""
+    """FPR (false positive rate) at a recall: the smallest FPR of a threshold with recall ≥ r.
+
+    Nothing is interpolated. It ranges from 0 to 1 and is undefined if there are only positives or
+    only negatives.
+    """
     return _rates(s, _recall_index(s, recall))[1] / s.total_negative
 
 
@@ -465,8 +520,12 @@ def fpr_at_recall(s: ScoreTable, recall: float) -> FloatArray:
     undefined=BOTH_CLASSES,
 )
 def kolmogorov_smirnov(s: ScoreTable) -> FloatArray:
-    """Kolmogorov-Smirnov statistic: the largest recall − FPR of all thresholds, which is the
-    largest Youden's J. One-sided: a system that ranks the classes the wrong way round gets 0."""
+    """Kolmogorov-Smirnov statistic: the largest recall − FPR of all thresholds.
+
+    It is the largest Youden's J, and one-sided: it is 0 for scores that rank all negatives above
+    all positives. It ranges from 0 to 1 and is undefined if there are only positives or only
+    negatives.
+    """
     tp, fp = s.running
     positives, negatives = s.total_positive[..., None], s.total_negative[..., None]
     return np.asarray((tp / positives - fp / negatives).max(axis=-1))
@@ -480,8 +539,11 @@ def kolmogorov_smirnov(s: ScoreTable) -> FloatArray:
     undefined=NO_POSITIVE,
 )
 def best_f_measure(s: ScoreTable, beta: float = 1.0) -> FloatArray:
-    """Largest F_β of all thresholds. It is chosen on the rows it is measured on, and so too high
-    for new rows."""
+    """Largest F_β of all thresholds.
+
+    The threshold is chosen on the same rows, so that the value is optimistic for new rows. It
+    ranges from 0 to 1 and is undefined without positives.
+    """
     return np.asarray(f_measure(s.confusion(), beta).max(axis=-1))
 
 
@@ -492,8 +554,11 @@ def best_f_measure(s: ScoreTable, beta: float = 1.0) -> FloatArray:
     undefined=NO_ROWS,
 )
 def best_accuracy(s: ScoreTable) -> FloatArray:
-    """Largest accuracy of all thresholds, predicting nothing positive among them. It is chosen on
-    the rows it is measured on, and so too high for new rows."""
+    """Largest accuracy of all thresholds, including no positive predictions.
+
+    The threshold is chosen on the same rows, so that the value is optimistic for new rows. It
+    ranges from 0 to 1 and is undefined without rows.
+    """
     # Accuracy is (TP + N − FP) / (P + N), and largest where TP − FP is.
     tp, fp = s.running
     negatives = s.total_negative

@@ -1,5 +1,8 @@
-"""Measures of probabilities where the truth too is a distribution over the classes, row by row: the
-shares of annotators, say. Both are arrays of shape (rows, K)."""
+"""Measures of probabilities against soft labels: true distributions over the classes, row by row.
+
+The truth may be the proportions of annotators that chose each class, for example. Truth and
+probabilities are arrays of shape (n_rows, K).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ soft = partial(mean_of_rows, family="soft", higher_is_better=False, is_multiclas
 
 
 def _mean_distribution(truth: FloatArray, weight: FloatArray | None) -> FloatArray:
-    """The best constant answer: the mean of the true distributions."""
+    """Return the best constant prediction: the mean of the true distributions."""
     return np.asarray(np.average(truth, axis=0, weights=weight))
 
 
@@ -39,11 +42,13 @@ def _distance_of_constant(truth: FloatArray, weight: FloatArray | None) -> float
     constant_value=lambda truth, w: float(cross_entropy(*[_mean_distribution(truth, w)] * 2)),
 )
 def cross_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
-    """Cross-entropy of the true distribution p and the predicted q: the mean of H(p, q) =
-    −Σ pₖ ln qₖ, in nats; ``delta`` = Δ moves each qₖ into [Δ, 1 − Δ].
+    """Cross-entropy of the true distribution p and the predicted q: the mean of −Σ pₖ ln qₖ.
 
-    It is the log loss where all truth is certain. At best it is the mean of H(p), which is not 0;
-    what it has beyond that is ``KL-divergence``.
+    It is in nats; ``delta`` = Δ clips each qₖ to [Δ, 1 − Δ]. If each true distribution is one
+    class, it is the log loss. Its minimum is the mean entropy H(p) of the truth, which is not 0 in
+    general; the excess over that minimum is ``KL-divergence``. It ranges from 0 to ∞ and is
+    undefined without rows, or if a class with positive true probability is predicted with
+    probability 0.
     """
     return np.asarray(cross_entropy(truth, _clip(probability, delta)))
 
@@ -61,8 +66,12 @@ def _clip(probability: FloatArray, delta: float) -> FloatArray:
     constant_value=_excess_of_constant,
 )
 def excess_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
-    """Divergence of the predicted distribution q from the true p (Kullback and Leibler's): the mean
-    of H(p, q) − H(p) = Σ pₖ ln(pₖ/qₖ), in nats, 0 at best; ``delta`` is that of the log loss."""
+    """Divergence of the predicted distribution q from the true p (Kullback and Leibler's).
+
+    It is the mean of H(p, q) − H(p) = Σ pₖ ln(pₖ/qₖ), in nats, and 0 at best; ``delta`` = Δ clips
+    each qₖ to [Δ, 1 − Δ]. It ranges from 0 to ∞ and is undefined without rows, or if a class with
+    positive true probability is predicted with probability 0.
+    """
     excess = cross_entropy(truth, _clip(probability, delta)) - cross_entropy(truth, truth)
     return np.asarray(np.maximum(excess, 0.0))
 
@@ -75,8 +84,11 @@ def excess_entropies(truth: FloatArray, probability: FloatArray, delta: float = 
     undefined=NO_ROWS,
 )
 def entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
-    """Entropy of the true distribution, whatever is predicted: the mean of H(p) = −Σ pₖ ln pₖ, in
-    nats. ``soft-log-loss`` is this and ``KL-divergence`` together."""
+    """Entropy of the true distribution, whatever is predicted: the mean of H(p) = −Σ pₖ ln pₖ.
+
+    It is in nats. ``soft-log-loss`` is the sum of this and ``KL-divergence``. It ranges from 0 to
+    ln K and is undefined without rows.
+    """
     return np.asarray(cross_entropy(truth, truth))
 
 
@@ -88,6 +100,9 @@ def entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
     constant_value=_distance_of_constant,
 )
 def squared_distances(truth: FloatArray, probability: FloatArray) -> FloatArray:
-    """Brier score against true distributions: the mean of Σ (qₖ − pₖ)², over all classes also where
-    they are two."""
+    """Brier score against true distributions: the mean of Σ (qₖ − pₖ)².
+
+    The sum is over all classes, also if there are two. It ranges from 0 to 2 and is undefined
+    without rows.
+    """
     return np.asarray(np.square(probability - truth).sum(axis=-1))

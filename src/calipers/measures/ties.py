@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RankingTraits(Protocol):
-    """What a definition says of a measure of rankings."""
+    """Traits of a measure of rankings."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -41,7 +41,7 @@ _UNJUDGED = -3
 
 
 def check_ties(measure: RankingTraits, parameters: Mapping[str, Any]) -> None:
-    """That the value over orders of tied documents is known."""
+    """Check that the value over orders of tied documents is defined."""
     ties = parameters.get("ties", "id")
     if ties == "id":
         return
@@ -57,11 +57,11 @@ def check_ties(measure: RankingTraits, parameters: Mapping[str, Any]) -> None:
 def average_over_ties(
     measure: RankingTraits, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> FloatArray:
-    """The expected (``ties='average'``), best or worst value over the orders of tied documents,
-    every one of which is equally likely.
+    """Compute the expected (``ties='average'``), best or worst value over orders of tied documents.
 
-    Exact: by the measure's own formula for it where there is one; else by going through all orders,
-    and NaN for a topic that has more of them than can be gone through.
+    All orders are equally likely. The value is exact: it is computed by the measure's own formula
+    for it if there is one, and otherwise by enumeration of all orders, with NaN for a topic with
+    too many orders.
     """
     formula = measure.formula
     if ties == "average":
@@ -77,7 +77,7 @@ def average_over_ties(
 def too_many_orders(
     measure: RankingTraits, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> Any:
-    """Where :func:`average_over_ties` has to give up."""
+    """Return where :func:`average_over_ties` has too many orders to enumerate."""
     exact = (
         measure.ties is not None
         if ties == "average"
@@ -89,7 +89,7 @@ def too_many_orders(
 
 
 def _is_monotone(parameters: Mapping[str, Any]) -> bool:
-    """Whether a higher grade is never worth less, so that the best order is by grade."""
+    """Return whether gains never decrease with the grade, so that the best order is by grade."""
     named = dict(parameters.get("gains") or ())
     gains = [named.get(grade, grade) for grade in range(max(named, default=0) + 2)]
     return min(named, default=0) >= 0 and gains == sorted(gains)
@@ -112,8 +112,11 @@ def _average_over_orders(
 
 
 def _blocks(r: JudgedRankings) -> Iterator[list[tuple[int, list[tuple[int, int]]]]]:
-    """Per topic, the blocks of tied documents: the first rank, and how many there are of each
-    grade (of the unjudged ones under a grade of their own)."""
+    """Yield the blocks of tied documents of each topic.
+
+    A block is its first rank and the number of documents of each grade, with a grade of their own
+    for unjudged documents.
+    """
     for first, last in zip(r.offsets[:-1], r.offsets[1:], strict=True):
         blocks = []
         starts, at = np.unique(r.tied_from[first:last], return_index=True)
@@ -140,7 +143,7 @@ def _number_of_orders(blocks: list[tuple[int, list[tuple[int, int]]]]) -> int:
 def _every_order(
     one: JudgedRankings, blocks: list[tuple[int, list[tuple[int, int]]]]
 ) -> JudgedRankings:
-    """The one topic in every order, each as a topic of its own."""
+    """Return all orders of one topic, each as a topic."""
     lists = [[(start, order) for order in _arrangements(dict(kinds))] for start, kinds in blocks]
     topics = prod(map(len, lists))
     rank, grade = [], []
@@ -165,7 +168,7 @@ def _every_order(
 
 
 def _arrangements(left: dict[int, int]) -> Iterator[tuple[int, ...]]:
-    """Every order of as many grades as there are left of each."""
+    """Yield every order of these numbers of grades."""
     if not any(left.values()):
         yield ()
     for grade, n in left.items():

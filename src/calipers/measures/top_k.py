@@ -1,4 +1,4 @@
-"""Measures of the place of the true class among all classes, sorted by score."""
+"""Measures of the rank of the true class among all classes, sorted by score."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 
 def credit(classes: int, k: int, tied: str) -> FloatArray:
-    """What a row counts for, by how many classes score higher than the true one (row) and how many
-    others the same (column)."""
+    """Return the credit of a row by the numbers of classes that score higher and that are tied.
+
+    The first index of the array is the number of classes that score higher than the true class, the
+    second the number of other classes with the same score.
+    """
     above, others = np.indices((classes, classes))
     return credit_from_counts(above, others, k, tied)
 
@@ -22,7 +25,7 @@ def credit(classes: int, k: int, tied: str) -> FloatArray:
 def credit_from_counts(
     above: npt.NDArray[Any], others: npt.NDArray[Any], k: int, tied: str
 ) -> FloatArray:
-    """The same of some numbers of classes above and of others tied."""
+    """Return the credit of rows with these numbers of higher classes and of other tied classes."""
     if tied == "share":
         return np.asarray(np.clip((k - above) / (others + 1), 0.0, 1.0))
     place = above if tied == "optimistic" else above + others
@@ -44,12 +47,13 @@ def credit_from_counts(
     undefined={"no_rows": lambda r, _: r.total == 0},
 )
 def top_k_accuracy(r: ClassRanks, k: int, tied: str = "share") -> FloatArray:
-    """Share of the rows whose true class is among the k classes of the highest score.
+    """Top-k accuracy, the proportion of rows whose true class is among the k of highest score.
 
-    Where several classes share the k-th place, a true class among them counts as the share of the
-    tied classes that still fit: of t classes tied behind a others, (k − a)/t. ``tied`` may be
-    ``"optimistic"``, the true class first among its equals, or ``"pessimistic"``, last;
-    scikit-learn takes the order of the classes.
+    If several classes are tied across the k-th rank, a true class among them counts as the
+    proportion of the tied classes that still fit: (k − a)/t for t tied classes with a classes
+    ranked above. ``tied`` may be ``"optimistic"``, with the true class first among its ties, or
+    ``"pessimistic"``, with it last; scikit-learn uses the order of the classes. It ranges from 0 to
+    1 and is undefined without rows.
     """
     weight = credit(r.counts.shape[-1], k, tied)
     return np.asarray((r.counts * weight).sum(axis=(-1, -2)) / r.total)

@@ -1,4 +1,4 @@
-"""Why a measure may have no value."""
+"""Reasons why a measure may be undefined."""
 
 from __future__ import annotations
 
@@ -83,8 +83,24 @@ REASONS = {
 
 
 def register_reason(name: str, meaning: str) -> None:
-    """Make a new reason known, with what it means in the words of a glossary: "no row is positive".
-    Doing so again changes nothing."""
+    """Register a reason why a measure is undefined.
+
+    Registering the same reason again has no effect.
+
+    Parameters
+    ----------
+    name : str
+        Name of the reason, such as ``"no_rows"``.
+    meaning : str
+        Description, as in a glossary: "no row is positive".
+
+    Raises
+    ------
+    NameTakenError
+        If the name has another meaning.
+    ValueError
+        If the name is not an identifier, or the meaning is empty.
+    """
     if not name or not str(name).isidentifier():
         raise ValueError(f"a reason is {name!r}, expected a name such as 'no_rows'")
     if not meaning:

@@ -1,9 +1,9 @@
-"""What a document is made of: :mod:`calipers.report.documents` says which blocks a result has, a
-writer how each of them looks in its format.
+"""Blocks of documents.
 
-Texts in blocks are plain, safe to show and of no format. In sentences of ours, names are marked
-(:func:`name`), since whoever chose them may have meant anything: a writer has to take a marked part
-literally, and may trust the rest.
+:mod:`calipers.report.documents` defines which blocks a result has, and a writer how they look in
+its format. Texts in blocks are plain, safe to display and independent of the format. Names in
+sentences are marked (:func:`name`), since they come from the data: a writer has to escape marked
+parts, and may trust all other text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Medium(Enum):
-    """What a document is read on, which decides what it has."""
+    """Medium that a document is read on, which determines its contents."""
 
     #: A terminal: what was printed last is read first, and everything else is one command away.
     SCREEN = "screen"
@@ -39,7 +39,7 @@ class Medium(Enum):
 
     @property
     def has_sections(self) -> bool:
-        """Whether there is room for whatever a result has, part by part."""
+        """Whether there is room for all parts of a result."""
         return self in (Medium.PAGE, Medium.BROWSER)
 
 
@@ -49,32 +49,34 @@ _NAME = re.compile(f"{_BEGIN}([^{_END}]*){_END}")
 
 
 def name(text: object) -> str:
-    """A name in a sentence, marked."""
+    """Return a name in a sentence, marked."""
     return f"{_BEGIN}{shorten_name(text)}{_END}"
 
 
 def mark_literal(text: object) -> str:
-    """A text of any length of which nothing is known, marked."""
+    """Return a text of any length from the data, marked."""
     return f"{_BEGIN}{escape_unprintable(text)}{_END}"
 
 
 def has_names(text: str) -> bool:
-    """Whether parts of a text are marked."""
+    """Return whether parts of a text are marked."""
     return _BEGIN in text
 
 
 def render_text(
     text: str, of_name: Callable[[str], str] = str, of_rest: Callable[[str], str] = str
 ) -> str:
-    """A text without its marks, each part of it made into what a format has in its place."""
+    """Return a text without its marks, with names and other parts converted to a format."""
     parts = _NAME.split(text)  # every second one is a name
     return "".join((of_name if i % 2 else of_rest)(part) for i, part in enumerate(parts))
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading; that of level 1 is the title. ``anchor`` is what links lead to, where a format has
-    such; it is the same on every page."""
+    """Heading; that of level 1 is the title.
+
+    ``anchor`` is the target of links, for formats that have them; it is the same on every page.
+    """
 
     text: str
     level: int = 2
@@ -83,8 +85,11 @@ class Heading:
 
 @dataclass(frozen=True)
 class Lines:
-    """Sentences, each on a line of its own: a paragraph, or a list where they are several or it is
-    ``listed``. What is ``aside`` may be smaller."""
+    """Sentences, each on its own line.
+
+    They are a paragraph, or a list if there are several or it is ``listed``. Lines that are
+    ``aside`` may be smaller.
+    """
 
     items: Sequence[str]
     listed: bool = False
@@ -93,7 +98,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is to be said first; then what the ``others`` beside the primary measure say."""
+    """Main sentences of a result, and ``others`` on measures other than the primary one."""
 
     items: Sequence[str]
     others: Sequence[str] = ()
@@ -101,9 +106,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class FindingText:
-    """A finding: ``call`` is how grave it is, as ``Warning:`` or nothing; the ``rule`` says why it
-    is said, and ``numbers`` what it rests on. Of ``measures`` there is the name and, where their
-    definitions are in the document, the anchor."""
+    """Finding of a document.
+
+    ``call`` is its severity, such as ``Warning:``, or empty; the ``rule`` is its criterion, and
+    ``numbers`` its values. ``measures`` have their names and, if their definitions are in the
+    document, the anchors of these.
+    """
 
     call: str
     sentence: str
@@ -116,15 +124,14 @@ class FindingText:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a statistician would say."""
+    """Findings of a result."""
 
     items: Sequence[FindingText]
 
 
 @dataclass(frozen=True)
 class Term:
-    """A word, what it means, and what ``more`` there is to know; between double backticks stand
-    words of the code."""
+    """Term with its definition and ``more`` information; code is in double backticks."""
 
     name: str
     text: str
@@ -134,34 +141,34 @@ class Term:
 
 @dataclass(frozen=True)
 class Terms:
-    """Words, and what each means."""
+    """Terms with their definitions."""
 
     items: Sequence[Term]
 
 
 @dataclass(frozen=True)
 class Notes:
-    """The notes of a result."""
+    """Notes of a result."""
 
     items: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a result came from: what is known, and what it is."""
+    """Provenance of a result, as pairs of name and value."""
 
     items: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table by column, whose cells are texts.
+    """Table by column, whose cells are texts.
 
-    ``caption`` is what is said of it where it stands alone. Text has it ``plain``, without a rule,
-    or ``wrapped``: columns that do not fit beside each other in tables below each other. Where rows
-    have ``bold_names``, that tells them from numbers. ``title`` is for those who do not see the
-    table, and ``rows_are`` what its rows are, where they may be so many that a page folds them.
-    Rows that are ``grouped`` have their first cell in common with those beside them.
+    ``caption`` is shown if the table is alone. In text it may be ``plain``, without a rule, or
+    ``wrapped``: columns that do not fit next to each other are in tables below each other.
+    ``bold_names`` distinguish names from numbers. ``title`` is for screen readers, and ``rows_are``
+    describes the rows, of which a page may fold many. Rows that are ``grouped`` have their first
+    cell in common with adjacent rows.
     """
 
     columns: Sequence[Column]
@@ -175,26 +182,28 @@ class Table:
 
     @classmethod
     def of(cls, head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "Table") -> Table:
-        """A table of rows of numbers, each of which begins with a name."""
+        """Return a table from rows of numbers, each of which begins with a name."""
         cells = list(zip(*rows, strict=True)) or [()] * len(head)
         kinds = [KEY, *[NUMBER] * (len(head) - 1)]
         return cls(list(map(Column, head, kinds, cells)), plain=True, title=title)
 
     @property
     def shown(self) -> list[Column]:
-        """The columns that are made of text."""
+        """Columns of text."""
         return [column for column in self.columns if column.kind is not DRAWN]
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The cells by row."""
+        """Cells by row."""
         return list(zip(*(column.cells for column in self.shown), strict=True))
 
 
 @dataclass(frozen=True)
 class WideTable:
-    """A row a system and a column a measure; signs beside the systems, and ``whiskers`` of each
-    where they are drawn, are by ``measure``."""
+    """Table with a row per system and a column per measure.
+
+    Rows of signs, and ``whiskers`` if intervals are drawn, are by ``measure``.
+    """
 
     made: WideLayout
     measure: str = ""
@@ -205,7 +214,7 @@ class WideTable:
 
 @dataclass(frozen=True)
 class Fold:
-    """What is shown to those who ask for it, or to everybody at once where it is ``open``."""
+    """Blocks that the reader can unfold, or that are unfolded at first if it is ``open``."""
 
     summary: str
     blocks: Sequence[Block]
@@ -216,8 +225,11 @@ class Fold:
 
 @dataclass(frozen=True)
 class Part:
-    """One of several parts alike, such as that of each system: under a heading, or folded where
-    the others can be unfolded. ``remark`` says beside its title what is found inside."""
+    """One of several similar parts, such as that of each system.
+
+    It is under a heading, or folded if the others can be unfolded. ``remark``, next to the title,
+    says what it contains.
+    """
 
     title: str
     blocks: Sequence[Block]
@@ -228,8 +240,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Figures:
-    """Charts. Where they are not ``live`` they are pictures, which do not answer to the pointer; a
-    format without charts has their captions and numbers."""
+    """Charts.
+
+    If they are not ``live`` they are images without interaction. A format without charts has their
+    captions and tables.
+    """
 
     items: Sequence[Figure]
     live: bool = True
@@ -237,8 +252,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every pair of many systems, for a reader to choose from: ``data`` is JSON for the script of a
-    page, and stands beside what the table of all of them would be headed by."""
+    """Selector of pairs of many systems: ``data`` is JSON for the script of a page."""
 
     count: str
     data: str
@@ -248,7 +262,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Explorer:
-    """Thresholds that a reader moves: ``data`` is JSON for the script of a page."""
+    """Threshold explorer: ``data`` is JSON for the script of a page."""
 
     data: str
     about: str
@@ -256,7 +270,7 @@ class Explorer:
 
 @dataclass(frozen=True)
 class Downloads:
-    """The result itself as texts, by the names of files."""
+    """Files of the result, by file name."""
 
     files: Mapping[str, str]
 
@@ -281,8 +295,10 @@ Block = (
 
 
 def simplify(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks that every format has: parts under headings, charts by their captions and numbers;
-    what needs a browser is left out."""
+    """Yield the blocks that every format has.
+
+    Parts are under headings, charts become captions and tables, and interactive blocks are omitted.
+    """
     for block in blocks:
         match block:
             case Part():
@@ -305,7 +321,7 @@ def simplify(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def figure_table(figure: Figure) -> Table:
-    """The numbers of a chart."""
+    """Return the table of a chart."""
     head, rows = (
         map(escape_unprintable, figure.head),
         [tuple(map(escape_unprintable, row)) for row in figure.rows],

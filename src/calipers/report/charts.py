@@ -1,4 +1,4 @@
-"""Charts by name: one figure of the page, or those of a kind side by side, to show and to save."""
+"""Charts by name: figures of the page, displayed in notebooks and saved to files."""
 
 from __future__ import annotations
 
@@ -45,10 +45,14 @@ _VEGA_LITE = "application/vnd.vegalite.v6+json"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Chart:
-    """A chart, which shows itself in a notebook and can be saved: that of ``evaluation.chart()``.
+    """Chart that is displayed in a notebook and can be saved; the result of ``evaluation.chart()``.
 
-    ``name`` is what it was asked for by, ``figures`` the drawings side by side in it: one of
-    all systems, or one of each.
+    Attributes
+    ----------
+    name : str
+        Name by which the chart was requested.
+    figures : tuple of Figure
+        Figures of the chart, side by side: one of all systems, or one of each.
 
     Examples
     --------
@@ -63,25 +67,25 @@ class Chart:
 
     @property
     def title(self) -> str:
-        """What the chart shows, in a few words."""
+        """Title of the chart."""
         return self.figures[0].title if len(self.figures) == 1 else self.name
 
     @property
     def caption(self) -> str:
-        """What has to be known to read the chart."""
+        """Caption of the chart."""
         return " ".join(dict.fromkeys(filter(None, (f.caption for f in self.figures))))
 
     @property
     def spec(self) -> Spec:
-        """The chart as a Vega-Lite spec, a dict."""
+        """Chart as a Vega-Lite spec, a dict."""
         return combine_specs(self.figures)
 
     def to_json(self) -> str:
-        """The Vega-Lite spec as JSON."""
+        """Return the Vega-Lite spec as JSON."""
         return json.dumps(self.spec, ensure_ascii=False, allow_nan=False)
 
     def to_svg(self) -> str:
-        """The picture as SVG, on white."""
+        """Return the chart as SVG, with a white background."""
         return render_svg(self._on_paper)
 
     @property
@@ -89,13 +93,19 @@ class Chart:
         return {**static_spec(self.spec), "background": "white"}
 
     def save(self, path: str | Path) -> None:
-        """Write the chart to a file, whole or not at all, as its suffix says: ``.svg``, ``.png``,
-        ``.pdf``, or ``.json`` for the Vega-Lite spec.
+        """Write the chart to a file, completely or not at all.
+
+        The format is that of the suffix.
+
+        Parameters
+        ----------
+        path : str or Path
+            File with the suffix ``.svg``, ``.png``, ``.pdf``, or ``.json`` for the Vega-Lite spec.
 
         Raises
         ------
         InputError
-            For another suffix.
+            If the suffix is a different one.
         """
         from calipers.report.output_files import atomic_writer
 
@@ -104,7 +114,7 @@ class Chart:
             stream.write(made)
 
     def drawn(self, format: str, where: Any = "the chart") -> bytes:  # noqa: A002
-        """The chart in one of :data:`FORMATS`, as the bytes of a file."""
+        """Return the chart in one of :data:`FORMATS`, as the bytes of a file."""
         if format not in FORMATS:
             raise lookup_error(f"{where}: expected a file that ends in .{', .'.join(FORMATS)}")
         if format == "json":
@@ -117,7 +127,7 @@ class Chart:
         return figures_fragment(self.figures, self._digest)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What a notebook may choose from; it shows the picture where it knows no Vega-Lite."""
+        """Return representations for notebooks; the image is for those without Vega-Lite."""
         made: dict[str, Any] = {
             "text/plain": str(self),
             "text/html": self._repr_html_(),
@@ -134,7 +144,7 @@ class Chart:
 
     @property
     def _digest(self) -> str:
-        """What tells it from other charts in one page."""
+        """Hash that distinguishes the chart from others on a page."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:12]
 
 
@@ -142,7 +152,7 @@ class Chart:
 
 
 def evaluation_chart(evaluation: Evaluation, name: str, of: str | None) -> Chart:
-    """The chart of that name; ``of`` names the system, the measure, … where there are several."""
+    """Return the chart of that name; ``of`` names the system, measure, … if there are several."""
     if of is not None and of not in evaluation.systems:
         evaluation.named(of)  # one measure, if it means any
     names, evaluation = evaluation.requested_names, use_display_names(evaluation)
@@ -151,7 +161,7 @@ def evaluation_chart(evaluation: Evaluation, name: str, of: str | None) -> Chart
 
 
 def evaluation_charts(evaluation: Evaluation) -> tuple[str, ...]:
-    """The names of all charts, without drawing any curve."""
+    """Return the names of all charts, without computing any curve."""
     rest = replace(evaluation, curves=(), sources=None)
     kinds = [figure.kind for figure in figures(rest)]
     of_curves = dict.fromkeys(curve_kinds(evaluation.curves))
@@ -159,7 +169,7 @@ def evaluation_charts(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
-    """The figures of one kind; no other curves are computed."""
+    """Return the figures of one kind, without computing other curves."""
     curves = select_kinds(evaluation.curves, {kind, *get_chart(kind).needs})
     compared = None if curves else evaluation.comparison
     made = figures(replace(evaluation, curves=curves, comparison=compared, sources=None))
@@ -167,7 +177,7 @@ def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
 
 
 def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart:
-    """The chart of that name."""
+    """Return the chart of that name."""
     made = _comparison_figures(use_display_names(comparison))
     kind = match_name("chart", name, dict.fromkeys(figure.kind for figure in made))
     own = comparison.requested_names.get(of or "", of)
@@ -175,7 +185,7 @@ def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart
 
 
 def comparison_charts(comparison: Comparison) -> tuple[str, ...]:
-    """The names of all charts."""
+    """Return the names of all charts."""
     return tuple(dict.fromkeys(figure.kind for figure in _comparison_figures(comparison)))
 
 
@@ -184,7 +194,7 @@ def _comparison_figures(comparison: Comparison) -> list[Figure]:
 
 
 def curves_chart(curves: Sequence[Curve]) -> Chart:
-    """The chart of some curves of one kind, as the page has it where it has one."""
+    """Return the chart of curves of one kind, as on a page if it has one."""
     systems = tuple(dict.fromkeys(curve.system for curve in curves))
     named = tuple(Estimate("", 0.0, system=system) for system in systems)
     chart = get_chart(curves[0].kind)
@@ -194,7 +204,7 @@ def curves_chart(curves: Sequence[Curve]) -> Chart:
 
 
 def confusions_chart(of: Sequence[ConfusionBase]) -> Chart:
-    """The chart of the matrices of some systems."""
+    """Return the chart of the confusion matrices of some systems."""
     named = tuple(Estimate("", 0.0, system=own.system) for own in of)
     only = Evaluation("confusion", named, confusions=tuple(of))
     return _chart("confusion", figures(only), None)
@@ -210,13 +220,13 @@ def _chart(kind: str, made: Sequence[Figure], of: str | None) -> Chart:
 
 
 def _figure_labels(made: Sequence[Figure]) -> list[str]:
-    """What each figure is of, among those of its kind; its title where that does not tell."""
+    """Return what distinguishes each figure of a kind, or its title if that is ambiguous."""
     names = [f.choice or f.title.partition(": ")[2] or f.title for f in made]
     return [f.title if names.count(name) > 1 else name for f, name in zip(made, names, strict=True)]
 
 
 def confusions_fragment(of: Sequence[ConfusionBase]) -> str:
-    """The matrices of systems in a notebook, as tables where they are too large to draw."""
+    """Return the confusion matrices of systems for a notebook; large ones are tables."""
     if max(len(own.labels) for own in of) <= MOST_DRAWN:
         return confusions_chart(of)._repr_html_()
     few = [own for own in of if len(own.labels) <= MOST_IN_GRID]
@@ -232,8 +242,10 @@ def chart_files(
     formats: Sequence[str] = FORMATS[:1],
     orientation: str = ORIENTATIONS[0],
 ) -> Iterator[tuple[str, bytes]]:
-    """Every chart, as the name of a file and its bytes. Where more than two are of a kind each has
-    a file of its own."""
+    """Yield every chart as a file name and its bytes.
+
+    If there are more than two figures of a kind each has a separate file.
+    """
     taken: set[str] = set()
     for chart in _all_figures(result, orientation):
         parts = [(chart.name, chart)]
@@ -263,7 +275,7 @@ _UNSAFE = re.compile(r"[^\w@+.]|(?<!\w)\.|\.(?!\w)")
 
 
 def _file_name(name: str, taken: set[str]) -> str:
-    """A name of a file on any system, which no other has."""
+    """Return a unique file name that is valid on any system."""
     kept = _UNSAFE.sub("-", shorten_name(name))
     stem = base = re.sub("-+", "-", kept).strip("-")[:80] or "chart"
     copy = 1
@@ -282,9 +294,10 @@ def figures(
     orientation: str = ORIENTATIONS[0],
     begin: Callable[[Spec], Future[str]] | None = None,
 ) -> list[Figure]:
-    """The figures of a page, in order; none where there is nothing to draw.
+    """Return the figures of a page, in order; empty if there is nothing to draw.
 
-    ``begin`` begins a picture as soon as its spec is there, while the next curves are computed.
+    ``begin`` starts rendering an image as soon as its spec is available, while the next curves are
+    computed.
     """
 
     def begun(made: Iterable[Figure]) -> Iterator[Figure]:
@@ -305,7 +318,7 @@ def figures(
 def comparison_figures(
     comparison: Comparison, definitions: Sequence[Definition] = ()
 ) -> list[Figure]:
-    """The figures of all differences together: intervals, pairs, mean ranks."""
+    """Return the figures of all differences together: intervals, pairs, mean ranks."""
     return [
         figure
         for chart in CHARTS.values()
@@ -324,7 +337,7 @@ _COLUMNS = 2
 
 
 def combine_specs(figures: Sequence[Figure]) -> Spec:
-    """The spec of one figure; of several one that has them side by side under their titles."""
+    """Return the spec of figures: of several, side by side under their titles."""
     if len(figures) == 1:
         return figures[0].spec
     datasets: dict[str, Any] = {}
@@ -337,7 +350,7 @@ def combine_specs(figures: Sequence[Figure]) -> Spec:
 
 
 def _sub_spec(figure: Figure, suffix: str, datasets: dict[str, Any]) -> Spec:
-    """The spec of one of them, its names told from those of the others."""
+    """Return the spec of one of several figures, with unique names of data and parameters."""
     own = figure.spec.get("datasets", {})
     datasets |= {f"{name}{suffix}": rows for name, rows in own.items()}
     inner = {key: value for key, value in figure.spec.items() if key not in _OUTER}
@@ -347,7 +360,7 @@ def _sub_spec(figure: Figure, suffix: str, datasets: dict[str, Any]) -> Spec:
 
 
 def _rename_datasets(part: Any, datasets: frozenset[str], suffix: str) -> Any:
-    """A part of a spec, in which data and parameters have names of their own."""
+    """Return a part of a spec with unique names of data and parameters."""
     if isinstance(part, list):
         return [_rename_datasets(item, datasets, suffix) for item in part]
     if not isinstance(part, Mapping):

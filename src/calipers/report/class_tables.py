@@ -1,4 +1,4 @@
-"""Confusion matrices, an order of classes, and tables of classes, labels, clusters or raters."""
+"""Confusion matrices and their class order, and tables of classes, labels, clusters or raters."""
 
 from __future__ import annotations
 
@@ -28,13 +28,20 @@ LABEL = 24
 
 
 def block_order(counts: FloatArray) -> tuple[int, ...]:
-    """The order of classes in which confusions gather along the diagonal.
+    """Return the order of classes that gathers confusions along the diagonal.
 
-    The likeness of two classes is the mean of the shares of either that are taken for the other.
-    Classes are clustered by it (average linkage), and the leaves of the tree ordered so that
-    neighbours are as alike as can be (Bar-Joseph, Gifford and Jaakkola 2001). Among equals those
-    beside each other stay so; without any confusion the order stays as it is.
+    The similarity of two classes is the mean of the proportions of either that are predicted as the
+    other. Classes are clustered by it (average linkage), and the leaves of the tree are ordered to
+    maximize the similarity of neighbors. Ties preserve the given order; without confusions the
+    order is unchanged.
 
+    References
+    ----------
+    Z. Bar-Joseph, D. Gifford, T. Jaakkola (2001). Fast optimal leaf ordering for hierarchical
+    clustering. Bioinformatics 17.
+
+    Examples
+    --------
     >>> block_order(np.array([[5, 0, 4, 0], [0, 5, 0, 4], [4, 0, 5, 0], [0, 4, 0, 5.0]]))
     (0, 2, 3, 1)
     """
@@ -58,15 +65,14 @@ def block_order(counts: FloatArray) -> tuple[int, ...]:
 
 
 def common_order(confusions: Sequence[ConfusionBase]) -> tuple[int, ...] | None:
-    """One order for the matrices of all systems, so that they can be compared; two classes stay in
-    theirs."""
+    """Return a common class order of all matrices; None with fewer than three classes."""
     if not confusions or len(confusions[0].labels) < 3:
         return None
     return block_order(np.sum([c.counts for c in confusions], axis=0))
 
 
 def format_cells(values: FloatArray, *, shares: bool) -> list[list[str]]:
-    """The cells as text: counts in full, weights and shares rounded."""
+    """Format cells: counts in full, weights and proportions rounded."""
     digits = numbers.Rounding(3) if shares else numbers.sizes(values)
     return [["" if np.isnan(x) else digits(float(x)) for x in row] for row in values]
 
@@ -74,8 +80,10 @@ def format_cells(values: FloatArray, *, shares: bool) -> list[list[str]]:
 def matrix_table(
     confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> tuple[list[str], list[list[str]]]:
-    """The head of the matrix as a table, and its rows; a row begins with its class. Of many classes
-    the cells that hold rows."""
+    """Return the heading and the rows of a confusion matrix; a row begins with its class.
+
+    With many classes the rows are the non-empty cells.
+    """
     names = list(unique_labels(confusion.labels, LABEL).values())
     if len(names) > MOST_IN_GRID:
         return _list_cells(confusion, names, orientation, normalise)
@@ -114,7 +122,7 @@ def text_table(
     normalise: str | None = None,
     width: int | None = None,
 ) -> str:
-    """The matrix in columns of plain text, no wider than ``width`` where that can be."""
+    """Return the matrix as plain text, not wider than ``width`` if possible."""
     head, rows = matrix_table(confusion, orientation, normalise)
     return align_table(head, rows, width)
 
@@ -122,12 +130,12 @@ def text_table(
 def table(
     confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> Table:
-    """The matrix as a block of a document."""
+    """Return the matrix as a block of a document."""
     return replace(Table.of(*matrix_table(confusion, orientation, normalise)), bold_names=True)
 
 
 def class_table(confusion: ConfusionBase) -> tuple[list[str], list[list[str]]]:
-    """The table of classes: its head and its rows."""
+    """Return the heading and the rows of the table of classes."""
     rows = confusion.class_rows()
     names = list(unique_labels(confusion.labels, LABEL).values())
     sizes = format_cells(
@@ -143,7 +151,7 @@ def class_table(confusion: ConfusionBase) -> tuple[list[str], list[list[str]]]:
 
 
 def largest_confusions(confusion: ConfusionBase, most: int = 10) -> list[tuple[str, str, float]]:
-    """The largest cells beside the diagonal: true class, what it is taken for, count."""
+    """Return the largest off-diagonal cells: true class, predicted class, count."""
     truth, predicted, count = confusion.occupied()
     beside = np.flatnonzero(truth != predicted)
     best = beside[np.argsort(-count[beside], kind="stable")[:most]]
@@ -154,7 +162,7 @@ def largest_confusions(confusion: ConfusionBase, most: int = 10) -> list[tuple[s
 
 
 def summary(confusion: ConfusionBase) -> str:
-    """The matrix in a sentence."""
+    """Return a sentence on the matrix."""
     truth, predicted, count = confusion.occupied()
     total, right = float(count.sum()), float(count[truth == predicted].sum())
     text = f"{numbers.format_number(right)} of {numbers.format_number(total)} are on the diagonal"
@@ -175,7 +183,7 @@ _LABEL_LENGTH = 24
 
 
 def label_grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
-    """The head of the table, and its rows; a row begins with its label."""
+    """Return the heading and the rows of a table of labels; a row begins with its label."""
     names = list(unique_labels(table.labels, _LABEL_LENGTH).values())
     counted = (table.truth, *table.counts.values())
     columns = [names, *(list(map(numbers.sizes(column), column.tolist())) for column in counted)]
@@ -193,13 +201,13 @@ def label_grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
 
 
 def label_text(table: LabelTable, width: int | None = None) -> str:
-    """The table in columns of plain text, no wider than ``width`` where that can be."""
+    """Return a table of labels as plain text, not wider than ``width`` if possible."""
     head, rows = label_grid(table)
     return align_table(head, rows, width)
 
 
 def label_caption(table: LabelTable) -> str:
-    """What the table holds."""
+    """Return the caption of a table of labels."""
     labels = numbers.format_count(len(table.labels), "labels")
     parts = [
         {
@@ -226,12 +234,12 @@ def label_caption(table: LabelTable) -> str:
 
 
 def axis_names(table: LabelTable) -> str:
-    """What the rows of the table are."""
+    """Return the plural of what the rows of the table are."""
     return "classes" if table.of == "class" else f"{table.of}s"
 
 
 def label_titles(tables: Sequence[LabelTable]) -> list[str]:
-    """Whose each of the tables is; where these are of several kinds, what it is of too."""
+    """Return the titles of the tables: the system, and the kind if there are several kinds."""
     kinds = {table.of: axis_names(table).capitalize() for table in tables}
     made = []
     for table in tables:

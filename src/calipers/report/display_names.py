@@ -1,4 +1,4 @@
-"""Results with the names of measures that were asked for, as people read them."""
+"""Display names of measures: results with the names by which measures were requested."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Result = TypeVar("Result", Evaluation, Comparison)
 
 
 def apply_display_names(show: Shown) -> Shown:
-    """Show the result, which is the first argument, with the names that were asked for."""
+    """Apply display names to the result that is the first argument of a function."""
 
     @wraps(show)
     def shown(result: Any, *others: Any, **options: Any) -> Any:
@@ -34,8 +34,10 @@ def apply_display_names(show: Shown) -> Shown:
 
 
 def use_display_names(result: Result) -> Result:
-    """The result with the names of measures that were asked for; in JSON, tidy rows and whatever
-    is computed of it they are the canonical ones."""
+    """Return the result with the names by which measures were requested.
+
+    In JSON, tidy rows and whatever is computed from the result, names are the canonical ones.
+    """
     names = result.requested_names
     if not names:
         return result
@@ -70,7 +72,7 @@ def _comparison(made: Comparison, names: Mapping[str, str]) -> Comparison:
 
 @dataclass(frozen=True, eq=False)
 class _LazyOmnibusTests(LazySequence[OmnibusTest]):
-    """They take long, and are not looked at everywhere."""
+    """Omnibus tests with display names, computed on first access since they take long."""
 
     of: Sequence[OmnibusTest]
     names: Mapping[str, str]
@@ -92,7 +94,7 @@ def _rename_definition(definition: Definition, names: Mapping[str, str]) -> Defi
 
 
 def _rename_finding(found: Finding, names: Mapping[str, str]) -> Finding:
-    """The finding, whose sentence calls a measure what its table calls it."""
+    """Return the finding with the display names of measures in its sentence."""
     sentence = found.message
     for own in (name for name in found.measures if name in names):
         sentence = re.sub(

@@ -1,6 +1,6 @@
-"""Which blocks the document of each kind of result consists of, and in which order.
+"""Documents of results: the blocks of each kind of result, in order.
 
-What a terminal, a page, a browser and a paper have is told apart here and nowhere else; see
+Differences between terminals, pages, browsers and papers are defined only here; see
 :class:`~calipers.report.blocks.Medium`.
 """
 
@@ -104,19 +104,21 @@ _BLANK = Lines([""])
 
 
 class ReportableResult(Protocol):
-    """A result that can be taken along."""
+    """Result that can be saved as JSON and as CSV."""
 
     def to_json(self, *, details: bool = False) -> str:
-        """As JSON."""
+        """Return the result as JSON."""
 
     def to_csv(self) -> str:
-        """As CSV."""
+        """Return the result as CSV."""
 
 
 @dataclass(frozen=True)
 class DisplayOptions:
-    """How a result is to be shown: on what, in which layout, with confusion matrices in which
-    orientation, and whether a paper has intervals."""
+    """Options of a document: its medium and layout, the orientation of matrices, and intervals.
+
+    ``intervals`` says whether tables for papers have intervals.
+    """
 
     medium: Medium = Medium.PAGE
     layout: str | None = None
@@ -125,22 +127,22 @@ class DisplayOptions:
 
     @property
     def on_screen(self) -> bool:
-        """Whether it is read on a terminal."""
+        """Whether the document is read on a terminal."""
         return self.medium is Medium.SCREEN
 
     @property
     def in_browser(self) -> bool:
-        """Whether it is a page with charts, of which a reader unfolds parts."""
+        """Whether the document is a page with charts and parts that can be unfolded."""
         return self.medium is Medium.BROWSER
 
     @property
     def is_drawn(self) -> bool:
-        """Whether its tables have drawings."""
+        """Whether tables have drawings."""
         return self.medium in (Medium.BROWSER, Medium.NOTEBOOK)
 
 
 def render(result: Any, format: str, **look: Any) -> str:  # noqa: A002
-    """A result in a format."""
+    """Return a result in a format."""
     # Only where it is none of ours are those of other packages looked up.
     writer = get_writer(
         match_name("format", format, own_formats() if format in own_formats() else list_formats())
@@ -149,7 +151,7 @@ def render(result: Any, format: str, **look: Any) -> str:  # noqa: A002
 
 
 def notebook_cell(result: Evaluation | Comparison | LearningResult) -> str:
-    """A result as a notebook shows it below a cell."""
+    """Return a result as HTML for the output of a notebook cell."""
     from calipers.report.writers.html import Cell
 
     if isinstance(result, LearningResult):
@@ -167,7 +169,7 @@ def notebook_cell(result: Evaluation | Comparison | LearningResult) -> str:
 
 
 def learning_chart(of: LearningResult) -> Chart:
-    """The curves of a result about learning."""
+    """Return the chart of a learning result."""
     from calipers.report.charts import Chart
     from calipers.report.figures.learning import figure
 
@@ -176,7 +178,7 @@ def learning_chart(of: LearningResult) -> Chart:
 
 
 def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
-    """The blocks of a result."""
+    """Return the blocks of a result."""
     match result:
         case Evaluation():
             return evaluation(use_display_names(result), look, result)
@@ -201,8 +203,11 @@ def document(result: Any, look: DisplayOptions) -> Iterable[Block]:
 def evaluation(
     of: Evaluation, look: DisplayOptions, original: Evaluation | None = None
 ) -> Iterator[Block]:
-    """An evaluation: the verdict first, but on a terminal last, where it is read first. The
-    ``original`` is the one that can be taken along."""
+    """Yield the blocks of an evaluation.
+
+    The verdict comes first, but last on a terminal, where the end is read first. The ``original``
+    is the evaluation that can be downloaded.
+    """
     if look.medium is Medium.PAPER:
         yield from _paper_tables(of, intervals=look.intervals)
         return
@@ -243,7 +248,7 @@ def evaluation(
 
 
 def _differences_in_words(of: Evaluation, verdict: Verdict) -> Iterator[Block]:
-    """A sentence a difference, where the verdict does not say it already."""
+    """Yield a sentence per difference, unless the verdict says the same."""
     if of.comparison is not None and len(of.comparison) <= MOST_SENTENCES:
         every = sentences(of.comparison, name)
         if every and every != verdict.items:
@@ -252,7 +257,7 @@ def _differences_in_words(of: Evaluation, verdict: Verdict) -> Iterator[Block]:
 
 
 def _downloads(of: ReportableResult) -> Downloads:
-    """The result in full precision, as a table and for a paper."""
+    """Return the result for download: in full precision, as a table, and for a paper."""
     files = {"result.json": of.to_json(), "result.csv": of.to_csv()}
     if isinstance(of, Evaluation | Comparison):
         files["result.tex"] = of.to_latex()
@@ -260,7 +265,7 @@ def _downloads(of: ReportableResult) -> Downloads:
 
 
 def _findings(of: Evaluation, *, linked: bool) -> Iterator[Block]:
-    """The findings; their measures lead to the definitions where these are in the document."""
+    """Yield the findings, with links from their measures to the definitions."""
     if not of.findings:
         return
     known = of.definitions if linked else ()
@@ -277,7 +282,7 @@ def _findings(of: Evaluation, *, linked: bool) -> Iterator[Block]:
 def finding_item(
     found: Finding, alike: Sequence[Finding] = (), anchors: Mapping[str, str] | None = None
 ) -> FindingText:
-    """A finding of a document, with those that say the same of others."""
+    """Return a finding of a document, with similar ones of other systems."""
     at = anchors or {}
     return FindingText(
         table_rows.severity_prefix(found).strip(),
@@ -297,7 +302,7 @@ def _notes(notes: Notes, look: DisplayOptions) -> Iterator[Block]:
 
 
 def _paper_tables(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
-    """Systems by measures; then by costs, with the Pareto fronts of both."""
+    """Yield tables of systems by measures, and by costs with the Pareto fronts."""
     yield WideTable(wide.from_evaluation(of, intervals=intervals))
     if of.costs is not None:
         made = wide.from_evaluation(of.costs, intervals=intervals)
@@ -306,8 +311,10 @@ def _paper_tables(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
 
 
 def _numbers(of: Evaluation, look: DisplayOptions) -> Iterator[Block]:
-    """The estimates, and below them the differences; on a terminal those of many pairs are left
-    out."""
+    """Yield the estimates and the differences.
+
+    On a terminal the differences of many pairs are omitted.
+    """
     found, is_of_rows = of.comparison or None, _is_wide(of, look)
     pairs_out = look.on_screen and found is not None and len(group_by_pair(found)) > MOST_PAIRS
     told = [omitted_pairs_note(found)] if found is not None and pairs_out else []
@@ -342,22 +349,25 @@ def _numbers(of: Evaluation, look: DisplayOptions) -> Iterator[Block]:
 
 
 def _is_wide(of: Evaluation, look: DisplayOptions) -> bool:
-    """Whether it has a row a system; drawings of all measures do not fit in there, so that where
-    nothing is asked for these go before, unless many systems are to be ranked."""
+    """Return whether an evaluation has a wide table, with a row per system.
+
+    Wide tables have no room for drawings of all measures, so that media with drawings have long
+    tables by default, unless many systems are ranked.
+    """
     if look.is_drawn and look.layout is None:
         return wide.is_ranked(of)
     return is_wide(of, look.layout)
 
 
 def _estimates(of: Evaluation, look: DisplayOptions) -> Table:
-    """A row an estimate."""
+    """Return a table with a row per estimate."""
     made = tables.estimate_columns(of, arrows=not look.on_screen, drawn=look.is_drawn)
     rows_are = "every measure of every system"
     return Table(drop_empty_columns(made), title="Estimates", rows_are=rows_are, grouped=True)
 
 
 def _whiskers(of: Evaluation, measure: str) -> list[Any]:
-    """The interval of each system as a row of a wide table, drawn."""
+    """Return the drawn interval of each system, in the order of the rows of a wide table."""
     found = {e.system: e for e in of if e.measure == measure}
     own = [found[system] for system in wide.order_systems(of) if system in found]
     drawn = tables.whiskers(own, table_rows.definitions_by_measure(of).get(measure), of.systems)
@@ -366,8 +376,10 @@ def _whiskers(of: Evaluation, measure: str) -> list[Any]:
 
 
 def differences(of: Comparison, look: DisplayOptions, *, folded: bool = False) -> Iterator[Block]:
-    """The table of differences, ``folded`` on a page where they are many, and that of tests of all
-    systems together."""
+    """Yield the table of differences and that of omnibus tests.
+
+    On a page, tables of many differences may be ``folded``.
+    """
     text = adjustment_text(of)
     if look.is_drawn and len(group_by_pair(of)) > MOST_PAIRS:
         yield from _every_pair(of, look)
@@ -387,7 +399,7 @@ def differences(of: Comparison, look: DisplayOptions, *, folded: bool = False) -
 
 
 def _every_pair(of: Comparison, look: DisplayOptions) -> Iterator[Block]:
-    """Pairs that are too many for a table, for a reader to choose from."""
+    """Yield a selector of pairs that are too many for a table."""
     count = f"{len(group_by_pair(of)):,}"
     if look.in_browser:
         level = numbers.format_percent(of.level)
@@ -410,7 +422,7 @@ _NOT_ADJUSTED = " These p-values are not adjusted for the number of measures."
 def _omnibus_tables(
     of: Comparison, look: DisplayOptions, *, groups: bool = True
 ) -> Iterator[Block]:
-    """The omnibus tests of all systems, with homogeneous ``groups`` unless shown already."""
+    """Yield the omnibus tests of all systems, with homogeneous ``groups`` unless shown already."""
     columns = tables.omnibus_columns(of)
     title = "Omnibus tests"
     if look.in_browser and len(group_by_pair(of)) > MOST_PAIRS:
@@ -423,7 +435,7 @@ def _omnibus_tables(
 
 
 def _costs(of: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[Block]:
-    """What the systems cost, and the fronts."""
+    """Yield the costs of the systems, and the Pareto fronts."""
     yield Heading("Costs", anchor="costs")
     if not look.is_drawn and is_wide(costs, look.layout if look.on_screen else None):
         yield WideTable(wide.from_evaluation(costs), wide.primary_measure(costs))
@@ -445,8 +457,10 @@ def _costs(of: Evaluation, costs: Evaluation, look: DisplayOptions) -> Iterator[
 
 
 def _confusions(of: Sequence[ConfusionBase], orientation: str, *, told: bool) -> Iterator[Block]:
-    """The matrix of each system, and a table of its classes where there are more than two, unless
-    another is told."""
+    """Yield the confusion matrix of each system, and a table of its classes.
+
+    There is no table of two classes, nor if a table of classes is ``told`` elsewhere.
+    """
     for own in of:
         if len(own.labels) <= class_tables.MOST_CLASSES:
             yield Heading(f"Confusion matrix{_system_suffix(own, of)}")
@@ -456,7 +470,7 @@ def _confusions(of: Sequence[ConfusionBase], orientation: str, *, told: bool) ->
 
 
 def _labels(of: Sequence[LabelTable], look: DisplayOptions) -> Iterator[Block]:
-    """The table of labels or clusters of each system."""
+    """Yield the table of labels or clusters of each system."""
     shown = [own for own in of if look.in_browser or len(own.labels) <= class_tables.MOST_LABELS]
     if look.in_browser and len(of) > 1:
         kinds = " and ".join(dict.fromkeys(map(class_tables.axis_names, of)))
@@ -479,15 +493,18 @@ def _labels(of: Sequence[LabelTable], look: DisplayOptions) -> Iterator[Block]:
 def _system_suffix(
     own: ConfusionBase | LabelTable | ThresholdTable, of: Sequence[Any] | ThresholdTables
 ) -> str:
-    """Whose it is, where there are several."""
+    """Return the name of the system as a suffix of a title, if there are several."""
     return f" of {name(own.system)}" if len(of) > 1 and own.system != ALL_RATERS else ""
 
 
 def slices(
     of: Slices, look: DisplayOptions | None = None, whole: Evaluation | None = None
 ) -> Iterator[Block]:
-    """The slices, a table a column that they are cut by; in a browser one a measure, of which a
-    reader unfolds those that do not differ from the rest."""
+    """Yield a table of slices for each column that defines them.
+
+    In a browser there is a table per measure, folded if no slice differs significantly from all
+    other rows.
+    """
     if look is not None and look.in_browser and whole is not None:
         yield Heading("Slices", anchor="slices")
         yield from _slices_by_measure(of, whole)
@@ -505,7 +522,7 @@ def slices(
 
 
 def _slices_by_measure(of: Slices, whole: Evaluation) -> Iterator[Block]:
-    """The primary measure and those by which a slice differs from the rest, then the others."""
+    """Yield the primary measure, those with significant differences, then all others."""
     groups, folded = slice_groups(of, MOST_ON_A_PAGE)
     for column, (first, *rest) in group_by(groups, lambda group: group.column).items():
         yield Heading(f"By {name(column)}", 3)
@@ -539,7 +556,7 @@ def _slice_part(of: Slices, group: SliceGroup, whole: Evaluation, *, is_open: bo
 
 
 def _systems_within_by_measure(of: Slices) -> Iterator[Block]:
-    """The systems within each slice: a table a measure."""
+    """Yield the comparisons within slices, a table per measure."""
     share, shown = MOST_ON_A_PAGE // max(1, len(of.columns)), 0
     for column in of.columns:
         by_measure = within_rows(of, column, share)
@@ -559,7 +576,7 @@ def _without_measure(columns: Sequence[Column]) -> list[Column]:
 
 
 def threshold_document(of: ThresholdTables, look: DisplayOptions) -> Iterator[Block]:
-    """A table a system, and what it holds."""
+    """Yield a table of thresholds per system, and its caption."""
     said = tables.cutoffs_caption(of)
     if look.in_browser and len(of) > 1:
         yield Heading("Thresholds", anchor="cutoffs")
@@ -582,7 +599,7 @@ def threshold_document(of: ThresholdTables, look: DisplayOptions) -> Iterator[Bl
 
 
 def _provenance(of: Mapping[str, Any]) -> Iterator[Block]:
-    """Where a result came from."""
+    """Yield the provenance of a result."""
     if of:
         yield Provenance(table_rows.provenance_rows(of))
 
@@ -591,8 +608,10 @@ def _provenance(of: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _chart_blocks(of: Evaluation, orientation: str) -> Iterator[Block]:
-    """The slider of thresholds, and the charts; the pictures are drawn while the next curves are
-    computed."""
+    """Yield the threshold explorer and the charts.
+
+    Images are rendered in the background while the next curves are computed.
+    """
     from calipers.report.charts import figures
     from calipers.report.figures.rendering import start_background_renderer
 
@@ -610,12 +629,12 @@ def _charts(figures: Sequence[Any], more: str = "") -> Iterator[Block]:
 
 
 def _all_definitions(of: Evaluation) -> list[Definition]:
-    """Those of quality and of costs."""
+    """Return the definitions of measures of quality and of cost."""
     return [*of.definitions, *(() if of.costs is None else of.costs.definitions)]
 
 
 def _definitions(of: Sequence[Definition]) -> Iterator[Block]:
-    """What each measure is."""
+    """Yield the definitions of the measures."""
     if of:
         yield Heading("Definitions", anchor="definitions")
         yield Terms([_definition(d, f"definition-{i}") for i, d in enumerate(of)])
@@ -636,7 +655,10 @@ def _definition(of: Definition, anchor: str) -> Term:
 def comparison(
     of: Comparison, look: DisplayOptions, original: Comparison | None = None
 ) -> Iterator[Block]:
-    """A comparison: its differences, and a sentence for each, or for each pair of many."""
+    """Yield the blocks of a comparison.
+
+    It has a table of differences, and a sentence per difference, or per pair of many.
+    """
     if look.medium is Medium.PAPER:
         made = wide.from_comparison(of)
         if not look.intervals:
@@ -691,7 +713,7 @@ def comparison(
 
 
 def _charts_of_comparison(of: Comparison) -> Iterator[Block]:
-    """The charts, and what is said of those that there is no room for."""
+    """Yield the charts of a comparison, with a note on those that were omitted."""
     from calipers.report.charts import comparison_figures
     from calipers.report.figures.differences import MOST_DIFFERENCES
     from calipers.report.figures.figure import assign_ids
@@ -711,7 +733,7 @@ def _charts_of_comparison(of: Comparison) -> Iterator[Block]:
 
 
 def _splits(of: Comparison) -> Iterator[Block]:
-    """The difference on each test split, a column a pair and measure."""
+    """Yield a table of the differences on each test split, a column per pair and measure."""
     per_unit = of.per_unit
     if per_unit is None or per_unit.unit != "splits" or len(per_unit.ids) > MOST_SPLITS:
         return
@@ -731,7 +753,7 @@ def _splits(of: Comparison) -> Iterator[Block]:
 
 
 def learning_document(of: LearningResult, look: DisplayOptions) -> Iterator[Block]:
-    """A result about learning."""
+    """Yield the blocks of a learning result."""
     table = Table(learning.columns(of), plain=True, title="Values")
     yield from _table_document(
         learning.heading(of), learning.sentences(of), table, learning.notes(of), look, of
@@ -745,7 +767,7 @@ def learning_document(of: LearningResult, look: DisplayOptions) -> Iterator[Bloc
 
 
 def selection_document(of: Selection, look: DisplayOptions) -> Iterator[Block]:
-    """Model selection candidates."""
+    """Yield the blocks of a model selection."""
     table = Table(learning.selection_columns(of), plain=True, title="Candidates")
     yield from _table_document(
         learning.SELECTION_HEADING,
@@ -766,7 +788,7 @@ def _table_document(
     look: DisplayOptions,
     result: ReportableResult,
 ) -> Iterator[Block]:
-    """A table and what it comes to."""
+    """Yield the blocks of a document with sentences, a table and notes."""
     yield Heading(heading, 1)
     if look.on_screen:
         yield from (table, Lines(said), Lines([f"note: {note}" for note in notes]))
@@ -779,7 +801,7 @@ def _table_document(
 
 
 def plan_document(of: Plan, look: DisplayOptions) -> Iterator[Block]:
-    """The answer, what else is to be said, and the table."""
+    """Yield the sentences and the table of a plan."""
     first, *more = plan.lines(of)
     if look.on_screen:
         yield Lines([first, *more])
@@ -790,7 +812,7 @@ def plan_document(of: Plan, look: DisplayOptions) -> Iterator[Block]:
 
 
 def changes(columns: Sequence[Column], notes: Sequence[str]) -> Iterator[Block]:
-    """What changed between two evaluations: a table, and what else was different."""
+    """Yield the changes between two evaluations as a table, and notes."""
     if columns[0].cells:
         yield from (Lines([]), Table(drop_empty_columns(columns)))  # a terminal has a line between
     yield Lines(list(map(mark_literal, notes)))

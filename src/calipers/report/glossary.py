@@ -1,4 +1,4 @@
-"""What the tests, intervals and adjustments of a comparison are, each with its source."""
+"""Glossary of the tests, intervals and adjustments of a comparison, with their sources."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from calipers.results import Comparison
 
 
 def _parse_entries(text: str) -> dict[str, tuple[str, str]]:
-    """What each is, and the source: ``name | other name: source`` in a line, what it is in the next
-    ones."""
+    """Parse entries into descriptions and sources by name.
+
+    The first line of an entry is ``name | other name: source``, the following lines are the
+    description.
+    """
     found: dict[str, tuple[str, str]] = {}
     for entry in re.split(r"\n(?=\S)", text.strip()):
         head, *said = entry.splitlines()
@@ -180,7 +183,7 @@ ANOVA F, ω²: Carterette 2012; ω²: Hays 1963
 
 
 def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """Name, sentence and source of every test, interval and adjustment in ``comparison``."""
+    """Return name, description and source of every method that ``comparison`` uses."""
     used: dict[str, tuple[str, str]] = {}
 
     def add(kind: str, name: str | None, known: dict[str, tuple[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""Things by what they have in common."""
+"""Grouping of items by a key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 
 
 def group_by(items: Iterable[Item], by: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """The items of each key, in the order in which they come."""
+    """Group items by key, in the order in which they occur."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
         groups.setdefault(by(item), []).append(item)

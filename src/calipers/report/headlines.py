@@ -37,8 +37,11 @@ _LISTED = 12
 
 
 def comparison_headlines(comparison: Comparison, show: Show = shorten_name) -> list[str]:
-    """Return the headlines on the primary measure: a sentence per pair of systems; of many systems
-    the best one, or how they compare with the baseline."""
+    """Return the headlines on the primary measure.
+
+    These are a sentence per pair of systems; for many systems the best one, or how they compare
+    with the baseline.
+    """
     own = primary_differences(comparison)
     if not own:
         return []
@@ -218,8 +221,7 @@ def estimate_verdict(estimate: Estimate, show: Show = shorten_name) -> str:
 
 
 def headlines(evaluation: Evaluation, show: Show = shorten_name) -> list[str]:
-    """Return the headlines: a sentence per pair of systems, or the leading estimate of a single
-    system."""
+    """Return the headlines: a sentence per pair of systems, or the first estimate of one."""
     if evaluation.comparison is not None and len(evaluation.comparison):
         return comparison_headlines(evaluation.comparison, show)
     if not evaluation.estimates:
@@ -273,7 +275,7 @@ def _overlap_headline(evaluation: Evaluation, show: Show) -> str:
 
 
 def estimate_sentence(estimate: Estimate) -> str:
-    """``nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics``."""
+    """Return a sentence such as ``nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics``."""
     e = estimate
     digits = numbers.rounding_of_one(e.value, e.low, e.high)
     parts = [f"{shorten_name(e.system)}:"] if e.system else []
@@ -295,7 +297,10 @@ def estimate_sentence(estimate: Estimate) -> str:
 
 
 def curve_sentence(curve: Curve) -> str:
-    """``ROC of forest: 61 points of True positive rate against False positive rate``."""
+    """Return a description of a curve.
+
+    An example is ``ROC of forest: 61 points of True positive rate against False positive rate``.
+    """
     of = [shorten_name(name) for name in (curve.series, curve.system, curve.output) if name]
     who = f" of {', '.join(of)}" if of else ""
     axes = f"{shorten_name(curve.y_label)} against {shorten_name(curve.x_label)}"

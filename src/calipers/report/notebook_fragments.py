@@ -1,4 +1,4 @@
-"""Single results for a notebook: small, without JavaScript or network, in the colours around."""
+"""HTML fragments of single results for notebooks, without JavaScript or network access."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def compact_fragment(
     figures: Sequence[Figure] = (),
     more: tuple[str, Sequence[str]] | None = None,
 ) -> str:
-    """Sentences with the class of each, tables, figures, and what is folded."""
+    """Return a fragment of sentences with their classes, tables, figures, and folded details."""
     parts: dict[str, Any] = {"lines": list(said), "tables": tables, "figures": figures}
     return render_template("small.html.j2", css=resource("small.css"), more=more, **parts)
 
 
 def estimate(e: Estimate) -> str:
-    """One number."""
+    """Return the fragment of an estimate."""
     return compact_fragment([("", estimate_sentence(e))])
 
 
 def difference(d: Difference) -> str:
-    """One difference: the verdict, and what it rests on."""
+    """Return the fragment of a difference: its verdict and the methods."""
     how = [f"Interval: {shorten_name(d.method)}."] if d.has_interval else []
     if d.test != "none":
         how.append(f"Test: {shorten_name(d.test)}.")
@@ -55,7 +55,7 @@ def difference(d: Difference) -> str:
 
 
 def finding(f: Finding) -> str:
-    """One finding, and why it is said."""
+    """Return the fragment of a finding, with its criterion and values."""
     why = [f.criterion, *(f"{name}: {value}" for name, value in finding_numbers(f))]
     return compact_fragment(
         [(f.severity, f"{severity_prefix(f)}{finding_text(f, ())}")], more=(_WHY, why)
@@ -66,7 +66,7 @@ _WHY = "Criterion"
 
 
 def plan(p: Plan) -> str:
-    """A plan: its sentences and its table."""
+    """Return the fragment of a plan: its sentences and its table."""
     first, *rest = lines(p)
     of = columns(p)
     rows = list(zip(*(column.cells for column in of), strict=True))
@@ -75,14 +75,17 @@ def plan(p: Plan) -> str:
 
 
 def figures_fragment(figures: Sequence[Figure], digest: str) -> str:
-    """Figures; ids in them begin with ``digest``, so that no two charts of a notebook share any."""
+    """Return the fragment of figures.
+
+    Their ids begin with ``digest``, so that they are unique in a notebook.
+    """
     return compact_fragment(
         figures=[replace(f, name=f"c{digest}-{i}") for i, f in enumerate(figures)]
     )
 
 
 def label_tables(of: Sequence[LabelTable]) -> str:
-    """The tables of classes, labels or clusters of systems."""
+    """Return the fragment of the tables of classes, labels or clusters of systems."""
     said = [("soft", label_caption(of[0]))] if of else []
     made = []
     for own in of:

@@ -1,6 +1,6 @@
-"""Numbers as people read them: as many digits as the interval supports, and no more.
+"""Number formatting for display, with the digits that the interval supports.
 
-Data formats (JSON, CSV, Arrow) keep full precision and do not come here.
+Data formats (JSON, CSV, Arrow) keep full precision and do not use this module.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """How a group of numbers is written: a fixed number of decimals, or powers of ten; those that
-    decimals would leave less than two digits of may be powers of ten alone."""
+    """Format of a group of numbers: a fixed number of decimals, or powers of ten.
+
+    With ``small_as_powers``, numbers that would have less than two significant digits are written
+    as powers of ten.
+    """
 
     decimals: int
     scientific: bool = False
     small_as_powers: bool = False
 
     def __call__(self, x: float) -> str:
-        """``x``, rounded."""
+        """Return ``x``, rounded."""
         if math.isnan(x):
             return UNDEFINED
         if math.isinf(x):
@@ -44,21 +47,21 @@ class Rounding:
         return text.lstrip("-") if float(text.replace(",", "")) == 0 else text
 
     def interval(self, low: float, high: float) -> str:
-        """``[low, high]``; empty where a limit is missing."""
+        """Return ``[low, high]``, empty if a limit is missing."""
         if math.isnan(low) or math.isnan(high):
             return ""
         return f"[{self(low)}, {self(high)}]"
 
     def triple(self, value: float, low: float, high: float) -> str:
-        """``value [low, high]``."""
+        """Return ``value [low, high]``."""
         return f"{self(value)} {self.interval(low, high)}".rstrip()
 
 
 def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
-    """One rounding for a group of ``(value, low, high)``: two digits of the narrowest half-width,
-    and, where the interval does not go beyond zero, of each value.
+    """Return the common rounding of a group of ``(value, low, high)``.
 
-    With ``keep_sign``, for differences, a limit beside zero is not rounded to zero.
+    It has two digits of the smallest half-width and, if the interval does not contain zero, of each
+    value. With ``keep_sign``, for differences, a limit close to zero is not rounded to zero.
     """
     rows = list(triples)
     numbers = [x for row in rows for x in row if math.isfinite(x)]
@@ -98,7 +101,7 @@ def _decimals(size: float, half: float, numbers: list[float]) -> int:
 
 
 def _n_decimals(x: float) -> int:
-    """How many decimals two digits of it take."""
+    """Return the number of decimals of two significant digits."""
     return 1 - _exponent(abs(x)) if math.isfinite(x) else 0
 
 
@@ -107,29 +110,29 @@ def _exponent(x: float) -> int:
 
 
 def rounding_of_one(value: float, low: float = NAN, high: float = NAN) -> Rounding:
-    """The rounding of one number."""
+    """Return the rounding of one number."""
     return rounding([(value, low, high)])
 
 
 def sizes(values: Any) -> Rounding:
-    """The rounding of an array of counts, in full, or of weights."""
+    """Return the rounding of an array of counts, which are written in full, or of weights."""
     return Rounding(0) if (values == values.round()).all() else rounding_of_one(float(values.max()))
 
 
 def format_number(value: float) -> str:
-    """One number that has no interval."""
+    """Format one number without an interval."""
     return rounding_of_one(value)(value)
 
 
 def format_p(p: float, name: str = "p") -> str:
-    """``p < 0.001`` or ``p = 0.034``."""
+    """Format a p-value as ``p < 0.001`` or ``p = 0.034``."""
     if math.isnan(p):
         return f"{name} {UNDEFINED}"
     return f"{name} < 0.001" if p < 0.001 else f"{name} = {format_p_digits(p)}"
 
 
 def format_p_digits(p: float) -> str:
-    """A p-value alone: two significant digits, ``<0.001``, or a dash."""
+    """Format a p-value without its name: two significant digits, ``<0.001``, or a dash."""
     if math.isnan(p):
         return "–"
     if p < 0.001:
@@ -140,12 +143,12 @@ def format_p_digits(p: float) -> str:
 
 
 def format_count(n: int, unit: str = "") -> str:
-    """``1,234 topics``; ``1 topic``."""
+    """Format a count with its unit: ``1,234 topics``, ``1 topic``."""
     if not unit:
         return f"{n:,}"
     return f"{n:,} {unit[:-1] if n == 1 and unit.endswith('s') else unit}"
 
 
 def format_percent(level: float) -> str:
-    """``95%``."""
+    """Format a level as ``95%``."""
     return f"{100 * level:.10g}%"

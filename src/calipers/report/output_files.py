@@ -1,4 +1,4 @@
-"""Where results are written: files whole or not at all, anything else straight into it."""
+"""Atomic writing of files, and writing to devices and pipes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def save_text(text: str, path: str | os.PathLike[str] | None) -> str:
-    """``text``, written to ``path`` where one is given."""
+    """Return ``text`` after writing it to ``path``, if one is given."""
     if path is not None:
         write_text(path, text)
     return text
@@ -34,14 +34,14 @@ def save_text(text: str, path: str | os.PathLike[str] | None) -> str:
 
 @contextmanager
 def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A stream of bytes for ``path``: a file is written whole or not at all.
+    """Return a context manager with a byte stream that writes ``path`` completely or not at all.
 
-    The bytes go to a temporary file in the same folder, which then takes the place of the file in
-    one step: a reader sees the old file or the new one, and a failure leaves the old one alone. The
-    new one has the permissions of the old, and a symbolic link still points to it. What exists and
-    is no regular file (a device, a pipe, ``/dev/stdout``) is written into.
+    The bytes are written to a temporary file in the same folder, which then replaces the file in
+    one step: a reader sees the old file or the new one, and a failure leaves the old one unchanged.
+    The new file has the permissions of the old one, and a symbolic link still points to it.
+    Existing files that are not regular (a device, a pipe, ``/dev/stdout``) are written to directly.
 
-    Errors of the system name ``path``.
+    Operating system errors name ``path``.
     """
     path = os.fspath(path)
     place = OutputTarget.of(path)
@@ -53,7 +53,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _name_in_errors(path: str) -> Iterator[None]:
-    """Names ``path`` in what the system says of it, or of a temporary file in its place."""
+    """Name ``path`` in operating system errors about it or its temporary file."""
     try:
         yield
     except OSError as error:
@@ -65,10 +65,10 @@ def _name_in_errors(path: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class OutputTarget:
-    """Where what is written to ``path`` ends up.
+    """Target of writing to ``path``.
 
-    ``target`` is the path behind all symbolic links and ``state`` what stands there, None where
-    nothing does. ``descriptor`` is the open file of this process that ``path`` means, if it does:
+    ``target`` is the path with all symbolic links resolved and ``state`` its status, None if it
+    does not exist. ``descriptor`` is the open file of this process that ``path`` refers to, if any:
     such a file has other writers, and is never replaced.
     """
 
@@ -79,7 +79,7 @@ class OutputTarget:
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> OutputTarget:
-        """The place that ``path`` means; :class:`OSError` where links lead nowhere."""
+        """Return the target of ``path``; raise :class:`OSError` if links cannot be resolved."""
         given = at = os.fspath(path)
         if not given:
             raise FileNotFoundError(errno.ENOENT, "the name of the file is empty", given)
@@ -102,20 +102,20 @@ class OutputTarget:
 
     @classmethod
     def opened(cls, descriptor: int, path: str) -> OutputTarget:
-        """The place of an open file of this process, to be called ``path``."""
+        """Return the target of an open file of this process, named ``path``."""
         with _name_in_errors(path):
             return cls(path, path, os.fstat(descriptor), descriptor)
 
     @property
     def is_replaced(self) -> bool:
-        """Whether a new file takes its place."""
+        """Whether a new file replaces it."""
         if self.state is None:
             return True
         is_open = self.descriptor is not None or _owner_pid(os.path.dirname(self.target))
         return stat.S_ISREG(self.state.st_mode) and not is_open
 
     def check(self) -> None:
-        """That it can be written to, as far as can be told without doing so."""
+        """Raise :class:`OSError` if it cannot be written to, as far as is known without writing."""
         folder = os.path.dirname(self.target)
         if self.state is None and not os.path.isdir(folder):
             raise self._error(errno.ENOENT, "cannot write, because the folder does not exist")
@@ -130,7 +130,7 @@ class OutputTarget:
         return OSError(number, text, self.path)
 
     def is_same(self, other: OutputTarget) -> bool:
-        """Whether both are one file, or would be. A terminal or ``/dev/null`` may serve twice."""
+        """Return whether both are or would be one file, except terminals and ``/dev/null``."""
         if self.state is None or other.state is None:
             return self.state is other.state and self._key() == other._key()
         return os.path.samestat(self.state, other.state) and not stat.S_ISCHR(self.state.st_mode)
@@ -144,7 +144,7 @@ class OutputTarget:
 
 
 def _owner_pid(folder: str) -> int | None:
-    """Of which process a folder lists the open files."""
+    """Return the process whose open files a folder lists, if it does."""
     match = _OPEN_FILES.fullmatch(folder)
     return match and int(match["process"] or os.getpid())
 
@@ -154,7 +154,7 @@ _PART = ".part"
 
 @contextmanager
 def _temporary_file(place: OutputTarget) -> Iterator[BinaryIO]:
-    """A new file, which takes the place of the old one in the end."""
+    """Open a new file, which replaces the old one on success."""
     folder, name = os.path.split(place.target)
     hidden = os.path.join(folder, f".{name[:40]}.{os.urandom(8).hex()}{_PART}")
     old = place.state
@@ -180,7 +180,7 @@ def _temporary_file(place: OutputTarget) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _overwrite(place: OutputTarget) -> Iterator[BinaryIO]:
-    """A stream into what is there."""
+    """Open a stream into an existing file."""
     if place.descriptor is None:
         handle = os.open(place.target, _PLAIN | os.O_TRUNC)
     else:

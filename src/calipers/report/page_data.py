@@ -1,4 +1,4 @@
-"""What the scripts of a page know: thresholds that a reader moves, and pairs to choose from."""
+"""Data of the scripts of a page: the threshold explorer and the selector of pairs."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ _ABOUT = (
 
 
 def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
-    """The data of the script, where systems give scores of two classes; None where none does.
-    Where no row count is known, lines say why there is nothing to move."""
+    """Return the data of the threshold explorer for systems with scores of two classes, or None.
+
+    If the number of rows is unknown, a note explains why there is no explorer.
+    """
     roc = [
         c for c in select_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series
     ]
@@ -68,8 +70,7 @@ _WEIGHED = (
 
 
 def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
-    """Thresholds with the true and the false positives at each, and the densities of both
-    classes."""
+    """Return thresholds with their true and false positives, and the densities of both classes."""
     totals = _totals(roc.system, evaluation)
     if totals is None or not min(totals) > 0:
         return None  # of one class alone no threshold says anything
@@ -106,7 +107,7 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 def _sample_thresholds(places: Sequence[int], roc: Curve) -> list[int]:
-    """As many as are allowed, the one in use among them."""
+    """Return at most :data:`MOST` thresholds, including the one in use."""
     if len(places) <= MOST:
         return list(places)
     step = (len(places) - 1) / (MOST - 1)
@@ -117,8 +118,11 @@ def _sample_thresholds(places: Sequence[int], roc: Curve) -> list[int]:
 
 
 def _totals(system: str, evaluation: Evaluation) -> tuple[float, float] | None:
-    """The positives and the negatives of a system: of its matrix, else of the share that is the
-    chance line of its precision-recall curve."""
+    """Return the numbers of positives and negatives of a system.
+
+    They are from its confusion matrix, or otherwise from the prevalence, which is the chance line
+    of its precision-recall curve.
+    """
     for matrix in evaluation.confusions:
         if matrix.system == system and len(matrix.labels) == 2:
             of_truth = matrix.margins()[0].tolist()
@@ -134,7 +138,7 @@ def _totals(system: str, evaluation: Evaluation) -> tuple[float, float] | None:
 
 
 def _height(chance: Any) -> float | None:
-    """Where a level line of chance runs."""
+    """Return the height of a horizontal chance line."""
     try:
         ((_, low), (_, high)) = chance
     except (TypeError, ValueError):
@@ -143,7 +147,7 @@ def _height(chance: Any) -> float | None:
 
 
 def _count(x: float) -> float:
-    """A count: whole, but for what rates leave of rounding; a weight with six digits."""
+    """Return a count without the rounding error of rates; weights have six digits."""
     whole = round(x)
     return whole if abs(x - whole) < 1e-6 * max(1.0, abs(x)) else float(f"{x:.6g}")
 
@@ -161,8 +165,11 @@ _OF_P = 4
 
 
 def all_pairs_data(comparison: Comparison) -> str:
-    """The data of which the page's script makes tables, as JSON: numbers are whole, so many of
-    their digits stand behind the point; a verdict is its place among the words."""
+    """Return the data of all pairs as JSON, from which the script of a page makes tables.
+
+    Numbers are scaled to integers with a given number of decimals; an outcome is its index in the
+    list of outcomes.
+    """
     systems = list_systems(comparison)
     place = {name: i for i, name in enumerate(systems)}
     of_pairs = list(group_by_pair(comparison))
@@ -179,8 +186,7 @@ def all_pairs_data(comparison: Comparison) -> str:
 
 
 def _columns(own: Sequence[Difference], of_pairs: Sequence[tuple[str, str]]) -> list[Any]:
-    """Decimals, values, low and high limits, p-values and verdicts, pair by pair; and what is known
-    of a margin."""
+    """Return decimals, values, limits, p-values, outcomes and margin data, pair by pair."""
     digits = numbers.rounding(((d.value, d.low, d.high) for d in own), keep_sign=True)
     decimals = 12 if digits.scientific else digits.decimals
     found = {(d.system, d.baseline): d for d in own}
@@ -199,8 +205,7 @@ def _columns(own: Sequence[Difference], of_pairs: Sequence[tuple[str, str]]) -> 
 
 
 def _margin_data(rows: Sequence[Difference]) -> list[Any]:
-    """The margin, where one was stated, and the p-values of being worse by less and of differing by
-    less."""
+    """Return the margin, if any, and the p-values of non-inferiority and equivalence."""
     stated = [d.margin for d in rows if not math.isnan(d.margin)]
     if not stated:
         return []

@@ -1,4 +1,4 @@
-"""Quality against cost: what is said of a Pareto front, and its table."""
+"""Sentences and tables of Pareto fronts of quality and cost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_SURE = " No system is significantly dominated in both quantities."
 
 
 def front_caption(fronts: Sequence[ParetoFront]) -> str:
-    """What the words of the table mean."""
+    """Return an explanation of the words in the table."""
     rows = [row for front in fronts for row in front]
     if any(row.significantly_dominated_by for row in rows):
         return SAID + SURELY.format(level=numbers.format_percent(round(1 - fronts[0].level, 12)))
@@ -32,7 +32,7 @@ def front_caption(fronts: Sequence[ParetoFront]) -> str:
 
 
 def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_name) -> list[str]:
-    """Which systems are on the front, and what beats each other one."""
+    """Return sentences on the systems on the front, and on what dominates each other one."""
     on = [name(system) for system in front.systems]
     axes = f"{name(front.measure)} against {name(front.cost_measure)}"
     if not on:
@@ -47,7 +47,7 @@ def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_nam
 
 
 def dominance_text(row: ParetoRow, name: Callable[[str], str] = shorten_name) -> str:
-    """Where a system is: on the front, or behind which systems."""
+    """Return the position of a system: on the front, or the systems that dominate it."""
     if row.on_front:
         return "on the front"
     if not row.dominated_by:
@@ -63,7 +63,7 @@ def dominance_text(row: ParetoRow, name: Callable[[str], str] = shorten_name) ->
 
 
 def row_texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:
-    """Quality, its interval, cost and its interval of each system."""
+    """Return the quality, its interval, the cost and its interval of each system."""
     quality = [(r.quality, r.quality_low, r.quality_high) for r in front]
     cost = [(r.cost, r.cost_low, r.cost_high) for r in front]
     a, b = numbers.rounding(quality), numbers.rounding(cost)
@@ -74,7 +74,7 @@ def row_texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:
 
 
 def table(front: ParetoFront) -> list[Column]:
-    """A row a system, those on the front first, the cheapest before all others."""
+    """Return a table with a row per system, those on the front first, by ascending cost."""
     cells = row_texts(front)
     order = sorted(range(len(front)), key=lambda i: (not front.all[i].on_front, front.all[i].cost))
     quality, of_quality, cost, of_cost = ([cells[i][k] for i in order] for k in range(4))

@@ -1,6 +1,6 @@
-"""The value on every topic, or other unit: as a table, and as the lines of trec_eval -q.
+"""Values on every topic or other unit, as a table and in the format of trec_eval -q.
 
-CSV, JSON and Arrow are the values' own: see :class:`calipers.results.PerUnit`.
+CSV, JSON and Arrow are written by the result itself: see :class:`calipers.results.PerUnit`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ ALL = "all"
 
 
 def trec_lines(evaluation: Evaluation, per_unit: PerUnit, system: str) -> str:
-    """``measure``, ``topic`` and ``value`` between tabs, for every topic and then for ``all``, of
-    one system. Values are in full precision, and ``nan`` where undefined."""
+    """Return lines of ``measure``, ``topic`` and ``value``, tab-separated, of one system.
+
+    There is a line for every topic, and then for ``all``. Values have full precision, and are
+    ``nan`` if undefined.
+    """
     of = per_unit.values[system]
     lines = [
         f"{measure}\t{escape_unprintable(unit)}\t{float(values[place])!r}"
@@ -33,7 +36,7 @@ def trec_lines(evaluation: Evaluation, per_unit: PerUnit, system: str) -> str:
 
 
 def trec_files(evaluation: Evaluation, per_unit: PerUnit) -> dict[str, str]:
-    """The lines of each system by the name of a file for them."""
+    """Return the lines of each system by file name."""
     files: dict[str, str] = {}
     for system in evaluation.systems:
         name = (
@@ -46,7 +49,10 @@ def trec_files(evaluation: Evaluation, per_unit: PerUnit) -> dict[str, str]:
 
 
 def units(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
-    """A row a topic, and one of all together; a column a measure."""
+    """Yield the blocks of a table by topic.
+
+    It has a row per topic and one of all topics, and a column per measure.
+    """
     systems = evaluation.systems
     names = unique_labels(systems)
     ids = [shorten_name(name) for name in per_unit.ids]
@@ -65,7 +71,7 @@ def units(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
 
 
 def _cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]:
-    """One measure on every unit and all together, of each system in turn."""
+    """Return the cells of one measure on every unit and on all units, for each system in turn."""
     systems = evaluation.systems
     values = [
         float(per_unit.values[system][measure][place])

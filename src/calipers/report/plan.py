@@ -1,4 +1,4 @@
-"""A plan in words and as a table."""
+"""Sentences and tables of a plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from calipers.results import NAN, Plan
 
 
 def sentence(plan: Plan) -> str:
-    """The answer, for people."""
+    """Return the main result in a sentence."""
     name, units = shorten_name(plan.measure), numbers.format_count(plan.n, plan.unit)
     level = numbers.format_percent(plan.level)
     half = _digits(plan.half_width)
@@ -37,7 +37,7 @@ def sentence(plan: Plan) -> str:
 
 
 def lines(plan: Plan) -> Iterator[str]:
-    """The sentences."""
+    """Yield the sentences."""
     yield sentence(plan)
     if plan.n_assured is not None and {"half_width", "assurance"} <= set(plan.targets):
         yield (
@@ -75,7 +75,7 @@ def lines(plan: Plan) -> Iterator[str]:
 
 
 def columns(plan: Plan) -> list[Column]:
-    """The table."""
+    """Return the columns of the table."""
     names = {
         "n": plan.unit,
         "half_width": f"{numbers.format_percent(plan.level)} half-width",
@@ -98,7 +98,7 @@ def _cell(name: str, value: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """Three significant digits."""
+    """Format a number with three significant digits."""
     return f"{value:.3g}"
 
 

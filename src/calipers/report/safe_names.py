@@ -1,6 +1,6 @@
-"""Names as they may be shown: whoever wrote the data chose them, so nothing is assumed of them.
+"""Safe display of names from the data, which may contain any characters.
 
-Every name passes through :func:`escape_unprintable` before it reaches a terminal, a page or a
+Every name passes through :func:`escape_unprintable` before it is written to a terminal, a page or a
 chart.
 """
 
@@ -21,9 +21,9 @@ _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def escape_unprintable(text: object, keep: str = "") -> str:
-    """``text`` with every character that is not plain writing spelled out, say ``\\x1b``.
+    """Return ``text`` with every unprintable character escaped, such as ``\\x1b``.
 
-    Characters in ``keep`` pass.
+    Characters in ``keep`` are not escaped.
     """
     text = str(text)
     if text.isascii() and text.isprintable():
@@ -40,7 +40,7 @@ def _escape_character(character: str) -> str:
 
 
 def shorten(text: str, limit: int = LIMIT) -> str:
-    """``text``, its middle left out where it is longer than ``limit``."""
+    """Return ``text`` with its middle omitted if it is longer than ``limit``."""
     if len(text) <= limit:
         return text
     tail = limit // 3
@@ -48,17 +48,17 @@ def shorten(text: str, limit: int = LIMIT) -> str:
 
 
 def shorten_name(text: object) -> str:
-    """A name fit for a sentence or a table cell."""
+    """Return a name for a sentence or a table cell."""
     return shorten(escape_unprintable(text))
 
 
 def method_text(text: object) -> str:
-    """What an interval was made by, with what speaks against it, which is longer than a name."""
+    """Return the method of an interval with its caveat, which may be longer than a name."""
     return shorten(escape_unprintable(text), 2 * LIMIT)
 
 
 def unique_labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
-    """A label for each name: visible, short, and different from all the others; of none ``''``."""
+    """Return a visible, short and unique label for each name; ``''`` for an empty one."""
     out: dict[str, str] = {}
     taken: set[str] = set()
     for name in dict.fromkeys(names):
@@ -73,5 +73,5 @@ def unique_labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
 
 
 def join_words(names: Sequence[str]) -> str:
-    """``a, b and c``."""
+    """Return ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

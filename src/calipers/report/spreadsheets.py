@@ -1,4 +1,4 @@
-"""Rows as CSV, safe to open in a spreadsheet."""
+"""CSV output that is safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None) -> str:
-    """``rows`` as CSV (RFC 4180, lines end in ``\\n``): full precision, undefined values empty.
+    """Return ``rows`` as CSV (RFC 4180) with full precision; undefined values are empty.
 
-    Numbers are written as they are. Text that a spreadsheet would take for a formula gets an
-    apostrophe in front, and terminal escapes are spelled out; all other text is exact. To read a
-    name back, take one leading apostrophe off where one of ``= + - @`` follows the apostrophes.
-    JSON has every name exact.
+    Lines end in ``\\n``. Numbers are written as they are. Text that a spreadsheet would interpret
+    as a formula is prefixed with an apostrophe, and terminal escapes are spelled out; all other
+    text is exact. To read a name back, remove one leading apostrophe if one of ``= + - @`` follows
+    the apostrophes. JSON has every name exact.
     """
     data = list(rows)
     columns = list(columns or dict.fromkeys(name for row in data for name in row))
@@ -33,12 +33,12 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = 
 
 
 def escape_formula(text: str) -> str:
-    """Text for a cell of a table that a spreadsheet may open: it is no formula."""
+    """Return text for a cell that no spreadsheet interprets as a formula."""
     return f"'{text}" if _is_formula(text) else text
 
 
 def unescape_formula(text: str) -> str:
-    """What a cell of :func:`csv_text` said before it got its apostrophe."""
+    """Return the text of a cell of :func:`csv_text` without its apostrophe."""
     return text[1:] if text[:1] == "'" and _is_formula(text) else text
 
 

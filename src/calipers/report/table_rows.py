@@ -1,4 +1,4 @@
-"""The rows of the two tables, rounded and safe to show; text, Markdown and HTML lay them out."""
+"""Rows of the tables of estimates and differences, rounded and safe to display."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from calipers.results import (
 
 @dataclass(frozen=True, slots=True)
 class EstimateRow:
-    """One estimate, as its cells."""
+    """Cells of one estimate."""
 
     estimate: Estimate
     measure: str
@@ -49,7 +49,7 @@ class EstimateRow:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """One difference, as its cells."""
+    """Cells of one difference."""
 
     difference: Difference
     outcome: Outcome
@@ -75,7 +75,7 @@ OVERALL_HEAD = (
 
 
 def estimate_rows(evaluation: Evaluation) -> list[EstimateRow]:
-    """The rows of all systems on the first measure, then on the second, and so on."""
+    """Return the rows of all systems on the first measure, then on the second, and so on."""
     systems = unique_labels(evaluation.systems)
     rows = []
     for group in group_by(evaluation, lambda e: e.measure).values():
@@ -85,7 +85,7 @@ def estimate_rows(evaluation: Evaluation) -> list[EstimateRow]:
 
 
 def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> EstimateRow:
-    """One estimate of a group that is rounded alike."""
+    """Return the cells of one estimate, with the rounding of its group."""
     return EstimateRow(
         estimate=e,
         measure=shorten_name(e.measure),
@@ -104,16 +104,21 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
 
 
 def optimism(e: Estimate) -> str:
-    """Optimism: the value minus that on rows that were not used to choose the threshold: ``0.031
-    [-0.020, 0.082]``; nothing where no rule chose one."""
+    """Return the optimism with its interval, such as ``0.031 [-0.020, 0.082]``.
+
+    It is the value minus that on rows that were not used to choose the threshold; it is empty if no
+    rule chose one.
+    """
     low, high = e.optimism_low, e.optimism_high
     digits = numbers.rounding([(e.optimism, low, high)], keep_sign=True)
     return "" if math.isnan(e.out_of_bag) else digits.triple(e.optimism, low, high)
 
 
 def judgment_bounds_text(e: Estimate, digits: numbers.Rounding) -> str:
-    """What judging the rest could make of the value: ``[0.21, 0.57]``, marked where it is a bound
-    that may be wider than need be."""
+    """Return the bounds for incomplete judgments, such as ``[0.21, 0.57]``.
+
+    Outer bounds, which may be wider than necessary, are marked.
+    """
     if e.unit == "rows":
         return ""
     interval = digits.interval(e.lower_bound, e.upper_bound)
@@ -121,8 +126,10 @@ def judgment_bounds_text(e: Estimate, digits: numbers.Rounding) -> str:
 
 
 def tolerance_text(e: Estimate) -> str:
-    """Between which numbers the value of rows lies where it is not known to the last digit, to the
-    digit in which they differ: ``[0.912345, 0.912346]``."""
+    """Return bounds of the exact value of rows, such as ``[0.912345, 0.912346]``.
+
+    They are written to the digit in which they differ; empty if the value is exact.
+    """
     if e.unit != "rows" or not e.bounds_kind:
         return ""
     return numbers.rounding([(math.nan, e.lower_bound, e.upper_bound)]).interval(
@@ -131,18 +138,18 @@ def tolerance_text(e: Estimate) -> str:
 
 
 def n_used(n: int, of: int) -> str:
-    """``50``, or ``48 of 50`` where some units could not be used."""
+    """Return ``50``, or ``48 of 50`` if some units were not used."""
     return f"{n:,}" if of in (0, n) else f"{n:,} of {of:,}"
 
 
 def unit_label(evaluation: Evaluation) -> str:
-    """What ``n`` counts, where all estimates count the same."""
+    """Return the heading of ``n``: the unit of the estimates if it is the same for all."""
     units = {e.unit for e in evaluation.estimates}
     return shorten_name(units.pop()) if len(units) == 1 else "n"
 
 
 def remarks(result: Estimate | Difference) -> str:
-    """Why units, the value or the interval are missing."""
+    """Return the reasons why units, the value or the interval are missing."""
     parts = [*map(escape_unprintable, undefined_reasons(result))]
     if result.interval_reason is not None and not result.has_interval:
         why = NO_INTERVAL.get(result.interval_reason, result.interval_reason)
@@ -153,7 +160,7 @@ def remarks(result: Estimate | Difference) -> str:
 
 
 def _threshold_texts(e: Estimate) -> list[str]:
-    """Where it is attained."""
+    """Return the threshold at which the value is attained."""
     parts = []
     if math.isinf(e.threshold):
         parts.append("only without positive predictions")
@@ -163,7 +170,7 @@ def _threshold_texts(e: Estimate) -> list[str]:
 
 
 def difference_rows(comparison: Comparison) -> list[DifferenceRow]:
-    """One row a difference."""
+    """Return a row per difference."""
     systems = unique_labels(name for d in comparison for name in (d.system, d.baseline))
     return [
         difference_row(
@@ -176,7 +183,7 @@ def difference_rows(comparison: Comparison) -> list[DifferenceRow]:
 
 
 def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -> DifferenceRow:
-    """One difference, rounded so."""
+    """Return the cells of one difference, with a given rounding."""
     found, known = outcome(d), not math.isnan(d.min_detectable)
     return DifferenceRow(
         difference=d,
@@ -201,7 +208,7 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
 
 
 def overall_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """One row a measure: does any system differ, and which do not differ significantly."""
+    """Return a row of omnibus tests per measure, with homogeneous groups of systems."""
     return [
         (
             shorten_name(o.measure),
@@ -230,14 +237,14 @@ def _counts(d: Difference) -> str:
 
 
 def arrow(definition: Definition | None) -> str:
-    """``↑`` where higher is better, ``↓`` where lower is, nothing where neither is."""
+    """Return ``↑`` if higher is better, ``↓`` if lower is better, and nothing otherwise."""
     if definition is None or definition.higher_is_better is None:
         return ""
     return "↑" if definition.higher_is_better else "↓"
 
 
 def severity_prefix(found: Finding) -> str:
-    """``Warning: ``, ``Caution: ``, or nothing."""
+    """Return ``Warning: ``, ``Caution: ``, or nothing."""
     return "" if found.severity == "information" else f"{found.severity.capitalize()}: "
 
 
@@ -248,8 +255,11 @@ MOST_OF_A_KIND = 6
 
 
 def deduplicate_findings(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
-    """The findings, what is said of one system with all others of which the same is said: of the
-    same class, of the same column of slices, in the same direction."""
+    """Return the findings, each with similar ones of other systems.
+
+    Findings are similar if they are about the same class or the same column of slices, in the same
+    direction.
+    """
     told: list[tuple[Finding, list[Finding]]] = []
     for kind in group_by(findings, lambda f: (f.kind, len(f.systems))).values():
         groups: list[tuple[Finding, list[Finding]]] = []
@@ -268,7 +278,7 @@ def deduplicate_findings(findings: Sequence[Finding]) -> list[tuple[Finding, lis
 
 
 def finding_text(found: Finding, alike: Sequence[Finding]) -> str:
-    """The sentence, and of whom the same is said."""
+    """Return the sentence of a finding, and the systems that a similar finding is about."""
     if not alike:
         return escape_unprintable(found.message)
     of = [
@@ -289,7 +299,7 @@ MOST_LIKEWISE = 12
 
 
 def finding_numbers(found: Finding) -> list[tuple[str, str]]:
-    """What a finding rests on, each number with the digits that its interval supports."""
+    """Return the values of a finding, each with the digits that its interval supports."""
     out = []
     for name, value in found.values.items():
         low, high = found.intervals.get(name, (math.nan, math.nan))
@@ -299,12 +309,12 @@ def finding_numbers(found: Finding) -> list[tuple[str, str]]:
 
 
 def definitions_by_measure(evaluation: Evaluation) -> dict[str, Definition]:
-    """The definition of each measure that has one."""
+    """Return the definitions of measures that have one."""
     return {d.measure: d for d in evaluation.definitions}
 
 
 def range_text(definition: Definition) -> str:
-    """``0 to 1``, ``from 0 up``, ``any number``."""
+    """Return the range of a measure: ``0 to 1``, ``from 0 up``, ``any number``."""
     low, high = definition.range
     if low is None and high is None:
         return "any number"
@@ -316,14 +326,14 @@ def range_text(definition: Definition) -> str:
 
 
 def direction_text(definition: Definition) -> str:
-    """``higher is better``."""
+    """Return the direction of a measure, such as ``higher is better``."""
     if definition.higher_is_better is None:
         return "neither higher nor lower is better"
     return "higher is better" if definition.higher_is_better else "lower is better"
 
 
 def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the numbers came from, nested keys joined by a middle dot."""
+    """Return the provenance as rows, with nested keys joined by a middle dot."""
     return list(_is_flat("", provenance))
 
 
@@ -344,7 +354,7 @@ def _is_flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def report_heading(evaluation: Evaluation) -> str:
-    """``Retrieval: 2 systems, 8 measures``."""
+    """Return the heading of a report, such as ``Retrieval: 2 systems, 8 measures``."""
     systems, measures = evaluation.systems, len(evaluation.measures)
     kind = "pairs of runs" if evaluation.task == "overlap" else "systems"
     who = f"{len(systems)} {kind}" if len(systems) != 1 else shorten_name(systems[0])
@@ -354,7 +364,7 @@ def report_heading(evaluation: Evaluation) -> str:
 
 
 def comparison_heading(comparison: Comparison) -> str:
-    """``Comparison: 5 systems, 2 measures, against bm25``."""
+    """Return the heading of a comparison: ``Comparison: 5 systems, 2 measures, against bm25``."""
     systems = {name for d in comparison for name in (d.system, d.baseline)}
     measures = {d.measure for d in comparison}
     parts = [

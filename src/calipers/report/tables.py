@@ -1,4 +1,4 @@
-"""The tables of results, by column: every format lays them out in its way."""
+"""Tables of results by column, independent of the output format."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from calipers.results import (
 
 
 class CellKind(Enum):
-    """What the cells of a column are."""
+    """Kind of the cells of a column."""
 
     #: What a row is about: a narrow terminal shows it before all else.
     KEY = "key"
@@ -58,7 +58,7 @@ KEY, WORDS, NUMBER, NUMBERS, LINED, DRAWN = CellKind
 
 
 class ColumnRole(Enum):
-    """What a column is to its row, for formats that show that."""
+    """Role of a column in its row, for formats that show it."""
 
     #: The number that the row is about, its interval, its p-value, and what these come to.
     VALUE = "value"
@@ -74,12 +74,12 @@ VALUE, INTERVAL, P, VERDICT, METHOD, REMARKS = ColumnRole
 
 
 class Column(NamedTuple):
-    """A column, whose cells are safe to show.
+    """Column of a table, whose cells are safe to display.
 
-    The further fields are for formats that have a place for them: ``explanation`` is what the
-    heading means, ``units`` stand behind the cells, ``titles`` are what else is to be said of them,
-    and ``whiskers`` the drawings of a column that is ``DRAWN``. A heading that ``is_worded`` is a
-    word of ours, and no name.
+    The optional fields are for formats that have a place for them: ``explanation`` is the meaning
+    of the heading, ``units`` are appended to the cells, ``titles`` are additional information on
+    them, and ``whiskers`` the drawings of a column that is ``DRAWN``. A heading that ``is_worded``
+    is a word of this package rather than a name from the data.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Column(NamedTuple):
 
 
 def drop_empty_columns(columns: Iterable[Column]) -> list[Column]:
-    """The columns that hold anything."""
+    """Return the columns that are not empty."""
     return [column for column in columns if any(column.cells) or any(column.whiskers)]
 
 
@@ -121,7 +121,7 @@ EXPLANATIONS = {
 def _columns(
     rows: Sequence[Any], *columns: tuple[str, CellKind, str] | tuple[str, CellKind, str, ColumnRole]
 ) -> list[Column]:
-    """Columns of attributes of the rows."""
+    """Return columns of attributes of the rows."""
     return [
         Column(
             name,
@@ -138,8 +138,10 @@ def _columns(
 def estimate_columns(
     evaluation: Evaluation, *, arrows: bool = False, drawn: bool = False
 ) -> list[Column]:
-    """A row an estimate; with ``arrows``, measures say which way is better, and with ``drawn``
-    their intervals are drawn."""
+    """Return the columns of a table with a row per estimate.
+
+    With ``arrows`` measures have their direction, and with ``drawn`` intervals are drawn.
+    """
     rows = estimate_rows(evaluation)
     made = _columns(
         rows,
@@ -180,7 +182,10 @@ def _without_lone_system(made: list[Column], systems: Sequence[str]) -> list[Col
 
 
 def difference_columns(comparison: Comparison, *, verdict: bool = False) -> list[Column]:
-    """A row a difference, with its verdict in a word where no sentence says it."""
+    """Return the columns of a table with a row per difference.
+
+    With ``verdict`` there is a column for the outcome, for documents without sentences.
+    """
     return _columns(
         difference_rows(comparison),
         ("measure", KEY, "measure"),
@@ -201,7 +206,7 @@ def difference_columns(comparison: Comparison, *, verdict: bool = False) -> list
 
 
 def omnibus_columns(comparison: Comparison) -> list[Column]:
-    """A row a measure, on which all systems are tested together; empty where they are not."""
+    """Return the columns of omnibus tests with a row per measure; empty if there are none."""
     kinds = (KEY, KEY, *[NUMBER] * (len(OVERALL_HEAD) - 3), WORDS)
     columns = zip(*overall_rows(comparison), strict=True)
     return [
@@ -211,8 +216,10 @@ def omnibus_columns(comparison: Comparison) -> list[Column]:
 
 
 def within_slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
-    """By the column that cuts them a row a slice and pair of systems, of the primary measure, and
-    what is said of rows that there is no room for."""
+    """Return tables of systems compared within slices, by column, and a note on omitted rows.
+
+    There is a row per slice and pair of systems, on the primary measure.
+    """
     made, number, left_out = {}, 0, 0
     for column in slices.columns:
         for rows in within_rows(slices, column).values():
@@ -225,7 +232,7 @@ def within_slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
 
 
 def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
-    """A row a slice and pair of systems."""
+    """Return the columns of a table with a row per slice and pair of systems."""
     made = _columns(
         rows,
         ("measure", KEY, "of.measure"),
@@ -243,8 +250,7 @@ def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
 
 
 def slice_tables(slices: Slices) -> tuple[dict[str, list[Column]], str]:
-    """By the column that cuts them a row a slice and measure, and what is said of rows that there
-    is no room for."""
+    """Return tables with a row per slice and measure, by column, and a note on omitted rows."""
     groups, left_out = slice_groups(slices, MOST_IN_TEXT)
     made = {}
     for column in map(shorten_name, slices.columns):
@@ -258,7 +264,10 @@ def slice_columns(
     rows: Sequence[SliceRow],
     whiskers: Sequence[Whisker | None] | None = None,
 ) -> list[Column]:
-    """A row a slice and measure, drawn where there are ``whiskers``."""
+    """Return the columns of a table with a row per slice and measure.
+
+    Intervals are drawn if ``whiskers`` are given.
+    """
     level = numbers.format_percent(slices.level)
     columns = _columns(
         rows,
@@ -295,7 +304,7 @@ WITHIN_P = "p (joint)"
 
 @dataclass(frozen=True, slots=True)
 class SliceRow:
-    """One measure of one system on one slice, and its difference to the rest, as their cells."""
+    """Cells of one measure of one system on one slice, and its difference from all other rows."""
 
     slice: str
     of: EstimateRow
@@ -304,7 +313,7 @@ class SliceRow:
 
     @property
     def verdict(self) -> str:
-        """What is told of it and the rest, where they are told apart, or were not tested."""
+        """Outcome of the difference if it is significant or was not tested, otherwise empty."""
         of = self.rest.outcome
         return of.value if of.decided or of is Outcome.NOT_TESTED else ""
 
@@ -320,7 +329,7 @@ class SliceGroup:
 
     @property
     def told_apart(self) -> list[str]:
-        """The slices that differ from the rest, by name."""
+        """Names of the slices that differ significantly from all other rows."""
         several = len({r.of.system for r in self.rows}) > 1
         return [
             f"{r.slice} ({r.of.system})" if several else r.slice
@@ -330,14 +339,16 @@ class SliceGroup:
 
     @property
     def tested(self) -> bool:
-        """Whether any slice was tested against the rest."""
+        """Whether any slice was tested against all other rows."""
         return any(row.rest.outcome.tested for row in self.rows)
 
 
 def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
-    """The groups in order, as many as have no more than ``most`` rows, and how many rows are left
-    out; each column has its share of the rows. What there is room for is the first measure, then
-    those by which a slice differs from the rest, then the others."""
+    """Return groups of slices in order, with at most ``most`` rows, and the number of omitted rows.
+
+    The rows are divided equally between columns. The first measure has priority, then those by
+    which a slice differs significantly from all other rows, then all others.
+    """
     systems = unique_labels(s.estimate.system for s in slices)
     by_column: dict[str, dict[str, list[SliceEstimate]]] = {}
     for s in slices:
@@ -364,20 +375,22 @@ def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
 
 @dataclass(frozen=True, slots=True)
 class WithinRow:
-    """Two systems on one slice, as their cells."""
+    """Cells of the comparison of two systems on one slice."""
 
     slice: str
     of: DifferenceRow
 
     @property
     def n(self) -> str:
-        """How many rows."""
+        """Number of rows."""
         return f"{self.of.difference.n:,}"
 
 
 def within_rows(slices: Slices, column: str, most: int = 0) -> dict[str, list[WithinRow]]:
-    """The pairs of systems on the slices of a column by measure: the primary one, then others as
-    far as all are no more than ``most`` rows."""
+    """Return the comparisons of systems on the slices of a column, by measure.
+
+    The primary measure is always included, others if there are at most ``most`` rows in total.
+    """
     rows = [d for d in slices.differences if d.column == column]
     systems = unique_labels(
         name for d in rows for name in (d.difference.system, d.difference.baseline)
@@ -433,18 +446,18 @@ def _slice_remarks(s: SliceEstimate) -> str:
 
 
 def p_label(slices: Slices) -> str:
-    """What stands above the p-values."""
+    """Return the heading of the p-values."""
     return f"p ({shorten_name(slices.adjustment)})"
 
 
 def within_left_out_text(rows: int) -> str:
-    """The same of systems within slices; empty where all are shown."""
+    """Return a note on omitted comparisons within slices; empty if all are shown."""
     more = f"{rows:,} more comparisons within slices are not shown; the JSON lists them."
     return more if rows else ""
 
 
 def left_out_text(rows: int) -> str:
-    """What is said of the rows that are not shown."""
+    """Return a note on omitted rows of slices."""
     return (
         f"{rows:,} more rows of slices are not shown; the JSON and slices.rows() list all of them."
     )
@@ -454,7 +467,7 @@ def left_out_text(rows: int) -> str:
 
 
 def cutoff_columns(made: ThresholdTables, own: ThresholdTable) -> list[Column]:
-    """A row a threshold: how many rows are above it, and each measure with its interval."""
+    """Return the columns of a threshold table: rows above, and measures with intervals."""
     sizes = numbers.sizes(own.above)
     out = [
         Column("threshold", KEY, [f"{x:.6g}" for x in own.thresholds.tolist()], VALUE),
@@ -474,7 +487,7 @@ def cutoff_columns(made: ThresholdTables, own: ThresholdTable) -> list[Column]:
 
 
 def cutoffs_caption(made: ThresholdTables) -> str:
-    """What the table holds."""
+    """Return the caption of a threshold table."""
     methods: dict[str, list[str]] = {}
     for name, method in (pair for own in made for pair in own.methods.items()):
         methods.setdefault(method, []).append(shorten_name(made.name_of(name)))
@@ -501,8 +514,10 @@ Domain = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Whisker:
-    """One interval drawn on the scale of its measure; positions in the units of the view box. The
-    last of those that share a scale says where it ``ends``."""
+    """Interval drawn on the scale of its measure, with positions in units of the view box.
+
+    The last of those on a common scale has the ``ends`` of the scale.
+    """
 
     at: str
     low: str
@@ -516,7 +531,7 @@ class Whisker:
 def whiskers(
     estimates: Sequence[Estimate], definition: Definition | None, systems: Sequence[str]
 ) -> list[Whisker | None]:
-    """The intervals of some estimates on one scale; None where there is none to draw."""
+    """Return the intervals of estimates on one scale; None for those that cannot be drawn."""
     domain = _domain(estimates, definition)
     if domain is None:
         return [None] * len(estimates)
@@ -534,10 +549,10 @@ def whiskers(
 
 
 def _domain(estimates: Sequence[Estimate], definition: Definition | None) -> Domain | None:
-    """What a drawn scale spans.
+    """Return the range of a drawn scale.
 
-    One system is placed within all that the measure could be; several are spread over what they
-    cover, so that they can be told from one another.
+    For a single system it includes the range of the measure; for several systems it is the range of
+    their intervals, so that differences are visible.
     """
     seen = [x for e in estimates for x in (e.value, e.low, e.high, e.lower_bound, e.upper_bound)]
     if len(estimates) == 1:

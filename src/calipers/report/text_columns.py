@@ -1,4 +1,4 @@
-"""Text in columns, as wide as there is room; where there is too little, a row becomes a block."""
+"""Plain text in columns of limited width; rows become blocks if they are too wide."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ GAP = 2
 
 
 def terminal_width(file: TextIO) -> int | None:
-    """How wide the terminal behind a stream is; None where there is none, so any width will do."""
+    """Return the width of the terminal of a stream, None (any width) if it is not a terminal."""
     return shutil.get_terminal_size().columns if file.isatty() else None
 
 
 def wrap_line(line: str, width: int | None, hanging: int = 2) -> list[str]:
-    """A line in lines that are no wider; those after the first are indented by ``hanging`` more."""
+    """Wrap a line to a width; lines after the first are indented by ``hanging`` more."""
     if width is None or len(line) <= width:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
@@ -35,9 +35,10 @@ def wrap_line(line: str, width: int | None, hanging: int = 2) -> list[str]:
 def align_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None
 ) -> str:
-    """A table whose first column names the rows, the others right-aligned.
+    """Return a table whose first column has the names of rows, and others are right-aligned.
 
-    Columns that do not fit beside each other come in tables below each other, each with the names.
+    Columns that do not fit next to each other are placed in tables below each other, each with the
+    names.
     """
     widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head))]
     if width is not None and len(head) > 1 and widths[0] + GAP + max(widths[1:]) > width:
@@ -57,7 +58,7 @@ def align_table(
 
 
 def split_columns(widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
-    """The places of the columns behind the first, in parts that fit beside it."""
+    """Yield groups of column indices, after the first column, that fit next to it."""
     part: list[int] = []
     taken = widths[0]
     for j in range(1, len(widths)):
@@ -72,8 +73,7 @@ def split_columns(widths: Sequence[int], width: int | None) -> Iterator[list[int
 def record_blocks(
     cells: Mapping[str, Sequence[str]], keys: Sequence[str], width: int | None
 ) -> Iterator[str]:
-    """The lines of a block for each row: what it is about, then a line for each further cell that
-    is not empty."""
+    """Yield the lines of a block for each row: its keys, then a line for each non-empty cell."""
     others = [name for name in cells if name not in keys]
     for place, row in enumerate(zip(*cells.values(), strict=True)):
         of_row = dict(zip(cells, row, strict=True))

@@ -152,7 +152,7 @@ def _nonsignificant_sentence(d: Difference, adjusted: str, show: Show) -> str:
 
 
 def _detectable_sentence(d: Difference) -> str:
-    """The minimum detectable difference, if it is known."""
+    """Return the minimum detectable difference, if it is known."""
     if math.isnan(d.min_detectable):
         return ""
     return f"; minimum detectable difference {format_detectable(d.min_detectable)} (80% power)"
@@ -175,8 +175,11 @@ def is_identical(d: Difference) -> bool:
 
 
 def rule_of_three(d: Difference) -> str:
-    """Return the rule of three: without an event on n units, the upper 95% limit of its proportion
-    is 3/n (Hanley and Lippman-Hand 1983)."""
+    """Return the rule of three: an upper limit of the proportion of units with a difference.
+
+    Without an event on n units, the upper 95% limit of its proportion is 3/n (Hanley and
+    Lippman-Hand 1983).
+    """
     if not d.n:
         return ""
     units = numbers.format_count(d.n, d.unit)
@@ -200,7 +203,7 @@ def _identical_sentence(d: Difference, show: Show) -> str:
 
 
 def _moved_points(d: Difference) -> str:
-    """The number of points that two clusterings assign to different clusters."""
+    """Return the number of points that two clusterings assign to different clusters."""
     if d.unit != "points" or d.differing is None or not d.n:
         return ""
     verb = "is" if d.differing == 1 else "are"
@@ -209,7 +212,7 @@ def _moved_points(d: Difference) -> str:
 
 
 def _margin_sentence(d: Difference, adjusted: str, show: Show) -> str:
-    """The result of a test of non-inferiority or equivalence, if a margin was given."""
+    """Return the result of a test of non-inferiority or equivalence, if a margin was given."""
     if math.isnan(d.margin) or math.isnan(d.p_noninferiority):
         return ""
     if is_identical(d):
@@ -315,12 +318,12 @@ def adjustment_text(comparison: Comparison) -> str:
 
 
 def _has_simultaneous(comparison: Comparison) -> bool:
-    """Whether any interval is adjusted for the others."""
+    """Return whether any interval is adjusted for the others."""
     return any(d.method.startswith(("simultaneous", "false coverage")) for d in comparison)
 
 
 def _families(comparison: Comparison, measures: set[str]) -> str:
-    """The differences that p-values are adjusted for."""
+    """Return the differences that p-values are adjusted for."""
     number, primary = len(group_by_pair(comparison)), comparison.primary
     several, rest = f"for the {number:,} pairs of systems", len(measures) - 1
     if primary is None or (rest and comparison.adjustment.endswith("HSD")):
@@ -366,8 +369,11 @@ REMEDIES = {"zero_probability": ("delta", "{measure} clips probabilities")}
 
 
 def undefined_reasons(result: Estimate | Difference) -> list[str]:
-    """Return why units or the value are missing, of how many, and what to use instead:
-    ``zero_probability: 7 of 2,547 rows``, ``log-loss(delta=1e-15) clips probabilities``."""
+    """Return why units or the value are missing, of how many, and what to use instead.
+
+    An example is ``zero_probability: 7 of 2,547 rows``,
+    ``log-loss(delta=1e-15) clips probabilities``.
+    """
     of, parts = getattr(result, "n_total", 0), []
     for reason, n in result.undefined.items():
         some = math.isnan(result.value) and 0 < n < of
@@ -380,7 +386,7 @@ def undefined_reasons(result: Estimate | Difference) -> list[str]:
 
 
 def _remedy(measure: str, reason: str) -> list[str]:
-    """The parameter of the measure that makes the reason inapplicable, if there is one."""
+    """Return the parameter of the measure that makes the reason inapplicable, if there is one."""
     if reason not in REMEDIES:
         return []
     parameter, text = REMEDIES[reason]
@@ -390,5 +396,5 @@ def _remedy(measure: str, reason: str) -> list[str]:
 
 
 def undefined_text(undefined: Iterable[tuple[str, int]]) -> str:
-    """``no_relevant: 2; nothing_retrieved: 1``."""
+    """Return the counts of reasons, such as ``no_relevant: 2; nothing_retrieved: 1``."""
     return "; ".join(f"{shorten_name(reason)}: {n:,}" for reason, n in undefined)

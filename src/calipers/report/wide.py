@@ -1,4 +1,4 @@
-"""Systems by measures, one number a cell: what a paper prints, with what tells systems apart."""
+"""Wide tables: systems by measures, as in papers, with marks of significant differences."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ POOLED = ", pooled"
 
 @dataclass(frozen=True, slots=True)
 class WideCell:
-    """A number, its interval, whether it is the best of its column, and what it is told apart
-    from."""
+    """Value with its interval, whether it is the best of its column, and marks of significance."""
 
     value: str
     interval: str = ""
@@ -58,13 +57,12 @@ class WideCell:
 
 @dataclass(frozen=True, slots=True)
 class WideLayout:
-    """A table of a row for each system, or pair of systems, and a column for each measure; the
-    first column is ``about``.
+    """Table with a row per system (or pair of systems) and a column per measure.
 
-    ``values`` says what the numbers are, ``key`` what the marks mean, ``tests`` how they came
-    about, and ``remarks`` where something is missing. Where rows are ``ranked``, each has a row of
-    ``signs`` too, unless the tests have one side. ``below`` are further rows with their names: what
-    systems of cross-validation score on all rows pooled, and what one answer for all scores.
+    The first column is ``about``. ``values`` explain the numbers, ``key`` the marks, ``tests`` the
+    tests, and ``remarks`` what is missing. If rows are ``ranked``, each has a row of ``signs`` too,
+    unless the tests are one-sided. ``below`` are additional rows with their names: pooled values of
+    cross-validated systems, and values of the best constant prediction.
     """
 
     about: str
@@ -80,15 +78,17 @@ class WideLayout:
     below: tuple[tuple[str, tuple[WideCell | None, ...]], ...] = ()
 
     def said(self, best: str, *, tests: bool = True) -> list[str]:
-        """A caption; ``best`` is how the best value of each column is shown."""
+        """Return the caption; ``best`` explains how the best value of each column is marked."""
         shown = any(cell is not None and cell.best for row in self.cells for cell in row)
         of_tests = self.tests if tests else ()
         return [*self.values, *([best] if shown else []), *self.key, *of_tests]
 
 
 def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLayout:
-    """A row a system, in the order in which they were given; many are ranked by the primary
-    measure."""
+    """Return the wide table of an evaluation, with a row per system.
+
+    Systems are in the given order; many are ranked by the primary measure.
+    """
     order, comparison = order_systems(evaluation), evaluation.comparison
     ranked = is_ranked(evaluation)
     names = unique_labels(order)
@@ -140,14 +140,14 @@ def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLa
 
 
 def is_ranked(evaluation: Evaluation) -> bool:
-    """Whether there are so many systems that the best come first."""
+    """Return whether there are so many systems that they are ranked."""
     of = definitions_by_measure(evaluation).get(primary_measure(evaluation))
     directed = of is not None and of.higher_is_better is not None
     return len(evaluation.systems) > MANY_SYSTEMS and directed
 
 
 def primary_measure(evaluation: Evaluation) -> str:
-    """The measure that decides: the first with a better side, unless another is said to be that."""
+    """Return the primary measure: by default the first one with a direction."""
     comparison, measures = evaluation.comparison, evaluation.measures
     if comparison is not None and comparison.primary in measures:
         return comparison.primary
@@ -157,7 +157,7 @@ def primary_measure(evaluation: Evaluation) -> str:
 
 
 def order_systems(evaluation: Evaluation) -> tuple[str, ...]:
-    """The systems as the rows of a wide table have them."""
+    """Return the systems in the order of the rows of a wide table."""
     if not is_ranked(evaluation):
         return evaluation.systems
     primary = primary_measure(evaluation)
@@ -167,7 +167,7 @@ def order_systems(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def significance_marks(evaluation: Evaluation) -> dict[str, dict[str, str]]:
-    """By measure and system what a cell says of other systems."""
+    """Return the marks of the cells by measure and system."""
     key_of = dict(zip(evaluation.systems, system_letters(len(evaluation.systems)), strict=True))
     differences = group_by(evaluation.comparison or (), lambda d: d.measure)
     return {
@@ -182,7 +182,7 @@ def significance_marks(evaluation: Evaluation) -> dict[str, dict[str, str]]:
 
 
 def from_comparison(comparison: Comparison) -> WideLayout:
-    """A row a pair of systems, with the differences between them."""
+    """Return the wide table of differences, with a row per pair of systems."""
     names = unique_labels(name for d in comparison for name in (d.system, d.baseline))
     measures = tuple(dict.fromkeys(d.measure for d in comparison))
     digits = {
@@ -204,8 +204,10 @@ def from_comparison(comparison: Comparison) -> WideLayout:
 
 
 def from_many_systems(comparison: Comparison) -> WideLayout:
-    """Many systems of which every pair was compared: a row a system, the leader first, with how far
-    it lies above the mean of the others."""
+    """Return the wide table of all pairwise comparisons of many systems, with a row per system.
+
+    The best system is first. Values are differences from the mean of the other systems.
+    """
     own = primary_differences(comparison)
     order = sort_by_value(mean_gains(own), own[0].higher_is_better)
     names = unique_labels(order)
@@ -233,7 +235,7 @@ def from_many_systems(comparison: Comparison) -> WideLayout:
 
 
 def is_of_many(comparison: Comparison) -> bool:
-    """Whether every pair of many systems was compared."""
+    """Return whether all pairs of many systems were compared."""
     return comparison.baseline is None and len(list_systems(comparison)) > MANY_SYSTEMS
 
 
@@ -246,7 +248,7 @@ def _difference(d: Difference | None, digits: numbers.Rounding) -> WideCell | No
 
 
 def _best(values: Iterable[float], higher: bool | None) -> float:
-    """Model selection values; NaN where there is none."""
+    """Return the best of the values, NaN if there is none."""
     known = [value for value in values if not math.isnan(value)]
     if higher is None or len(known) < 2:
         return math.nan
@@ -254,7 +256,7 @@ def _best(values: Iterable[float], higher: bool | None) -> float:
 
 
 def _constant(group: Sequence[Estimate], digits: numbers.Rounding) -> WideCell | None:
-    """What one answer for all scores, where that is the same beside all systems."""
+    """Return the value of the best constant prediction, if it is the same for all systems."""
     scores = {e.no_skill for e in group if not math.isnan(e.no_skill)}
     return WideCell(digits(scores.pop())) if len(scores) == 1 else None
 
@@ -271,8 +273,7 @@ def _signs(comparison: Comparison | None, order: Sequence[str]) -> list[str]:
 
 
 def _about_values(evaluation: Evaluation, *, intervals: bool) -> Iterator[str]:
-    """By what the rows are ranked; over how many units values are, where that is the same
-    everywhere, and how their intervals were made."""
+    """Yield sentences on the ranking, the units and the intervals of the values."""
     if is_ranked(evaluation):
         yield f"Ranked by {shorten_name(primary_measure(evaluation))}."
     of = {_format_units(e) for e in evaluation}
@@ -285,7 +286,10 @@ def _about_values(evaluation: Evaluation, *, intervals: bool) -> Iterator[str]:
 
 
 def _methods(evaluation: Evaluation) -> str:
-    """``Bayesian bootstrap; bootstrap-t: AP of bm25``: the usual one, then the others and where."""
+    """Return the interval methods: the most frequent one, then the others and where they are used.
+
+    An example is ``Bayesian bootstrap; bootstrap-t: AP of bm25``.
+    """
     cells = [e for e in evaluation if e.has_interval]
     usual, *rest = (method for method, _ in Counter(e.method for e in cells).most_common())
     of = {}
@@ -299,7 +303,7 @@ def _methods(evaluation: Evaluation) -> str:
 
 
 def _format_units(e: Estimate) -> str:
-    """``over 50 topics``, ``over 48 of 50 topics``."""
+    """Return the units of an estimate: ``over 50 topics``, ``over 48 of 50 topics``."""
     unit = shorten_name(e.unit)
     if e.n_total in (0, e.n):
         return f"over {numbers.format_count(e.n, unit)}"
@@ -307,7 +311,7 @@ def _format_units(e: Estimate) -> str:
 
 
 def _remarks(evaluation: Evaluation) -> list[str]:
-    """What is missing, and of which numbers; over how many units, where that differs."""
+    """Return remarks on missing values, and on units if they differ between estimates."""
     differs = len({_format_units(e) for e in evaluation}) > 1
 
     def said(e: Estimate) -> str:
@@ -325,7 +329,10 @@ def _remarks(evaluation: Evaluation) -> list[str]:
 
 
 def _format_location(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
-    """``nDCG@10 and AP of run1, run2``; measures alone where it is all systems."""
+    """Return the measures and systems of cells, such as ``nDCG@10 and AP of run1, run2``.
+
+    If they are those of all systems only measures are named.
+    """
     by_measure = group_by(cells, lambda e: e.measure)
     systems = {m: tuple(e.system for e in of) for m, of in by_measure.items()}
     parts = []
@@ -342,7 +349,7 @@ def _format_location(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
 
 
 def _key(comparison: Comparison | None, found: Collection[str], systems: int) -> Iterator[str]:
-    """What the marks of systems mean."""
+    """Yield the explanation of the marks of systems."""
     if comparison is None or not len(comparison):
         return
     base = comparison.baseline
@@ -370,7 +377,7 @@ def _key(comparison: Comparison | None, found: Collection[str], systems: int) ->
 def _key_of_pairs(
     comparison: Comparison, rows: Sequence[Sequence[WideCell | None]]
 ) -> Iterator[str]:
-    """What the marks of differences mean."""
+    """Yield the explanation of the marks of differences."""
     found = {cell.marks for row in rows for cell in row if cell is not None}
     words = {BETTER: "the first system is significantly better", WORSE: "significantly worse"}
     if any(d.higher_is_better is None for d in comparison):
@@ -381,7 +388,7 @@ def _key_of_pairs(
 
 
 def _tests(comparison: Comparison | None) -> Iterator[str]:
-    """The tests, the level and what accounts for their number."""
+    """Yield sentences on the tests, their level and the adjustment."""
     if comparison is None or not len(comparison):
         return
     level = numbers.format_percent(significance_level(comparison.level))
@@ -413,14 +420,14 @@ MOST_WIDE = 12
 
 
 def system_letters(number: int) -> list[str]:
-    """``a``, ``b``, …; numbers of more than there are letters."""
+    """Return ``a``, ``b``, …, or numbers if there are not enough letters."""
     if number > 26:
         return [f"{place}" for place in range(1, number + 1)]
     return [chr(ord("a") + place) for place in range(number)]
 
 
 def marks_name_systems(comparison: Comparison | None, systems: int) -> bool:
-    """Whether cells name the systems that they are better than."""
+    """Return whether cells name the systems that are significantly worse."""
     return comparison is not None and comparison.baseline is None and systems <= MANY_SYSTEMS
 
 
@@ -430,8 +437,11 @@ def marks(
     values: Mapping[str, float],
     key_of: Mapping[str, str],
 ) -> dict[str, str]:
-    """Of each system: daggers beside a baseline; else the letters of those that it is better than,
-    or, where these are many, letters that systems share which do not differ significantly."""
+    """Return the mark of each system by one measure.
+
+    With a baseline these are daggers; otherwise the letters of systems that are significantly worse
+    or, if there are many systems, letters that systems share if they do not differ significantly.
+    """
     if comparison is None or not differences:
         return {}
     if comparison.baseline is not None:
@@ -458,12 +468,20 @@ def marks(
 def shared_letters(
     order: Sequence[str], apart: Iterable[frozenset[str]]
 ) -> dict[str, tuple[str, ...]] | None:
-    """Letters that two systems share if they do not differ significantly; the first has ``a``.
+    """Return letters that two systems share if they do not differ significantly.
 
-    Each pair that is told apart splits every set that holds both in two, without the one and
-    without the other, and sets within others are dropped (Piepho 2004). None where it would take
-    more than :data:`MOST_SETS` a system: systems that do not line up can take any number.
+    Each pair with a significant difference splits every set that contains both into two, without
+    one and without the other, and subsets of other sets are removed. The first system has ``a``.
+    None if more than :data:`MOST_SETS` sets per system are needed: without a clear order there may
+    be any number.
 
+    References
+    ----------
+    H.-P. Piepho (2004). An algorithm for a letter-based representation of all-pairwise comparisons.
+    Journal of Computational and Graphical Statistics 13.
+
+    Examples
+    --------
     >>> shared_letters("xyz", [frozenset("xz")])
     {'x': ('a',), 'y': ('a', 'b'), 'z': ('b',)}
     """
@@ -485,8 +503,10 @@ def shared_letters(
 
 
 def runs(found: Sequence[str]) -> str:
-    """Letters or numbers in a row, three and more that follow each other as ``a–d``.
+    """Join letters or numbers, with three or more consecutive ones as ``a–d``.
 
+    Examples
+    --------
     >>> runs(("a", "b")), runs(("a", "b", "c", "e")), runs(("9", "10", "11"))
     ('ab', 'a–c,e', '9–11')
     """
@@ -504,7 +524,7 @@ def runs(found: Sequence[str]) -> str:
 
 
 def sign_rows(differences: Iterable[Difference], order: Sequence[str]) -> list[str]:
-    """A row for each system: how it compares with the first, the second, …"""
+    """Return a row of signs per system: its comparison with the first, the second, and so on."""
     found: dict[tuple[str, str], str] = {}
     turned = {BETTER: WORSE, WORSE: BETTER}
     for d in differences:
@@ -529,9 +549,11 @@ BESIDE = "beside 1–"
 
 
 def is_wide(result: Evaluation | Comparison, layout: str | None) -> bool:
-    """Whether a result is shown as a wide table: as asked, else where several systems meet several
-    measures, or systems are many; with ``possible`` values, which have no place there, it is
-    long."""
+    """Return whether a result is shown as a wide table.
+
+    By default it is if several systems are evaluated by several measures, or there are many
+    systems. Results with ``possible`` values, for which there is no room, are shown as long tables.
+    """
     if layout is not None:
         return layout == LAYOUTS[0]
     if isinstance(result, Comparison):
@@ -543,8 +565,11 @@ def is_wide(result: Evaluation | Comparison, layout: str | None) -> bool:
 
 
 def text_tables(made: WideLayout, width: int | None) -> Iterator[list[Column]]:
-    """The columns of the tables below each other that a wide table takes, each with the names.
-    Where it is too wide and has more measures than systems, measures are the rows."""
+    """Yield the columns of the text tables of a wide table, as many as its width requires.
+
+    Each table has the names of the rows. If it is too wide and has more measures than systems, it
+    is transposed.
+    """
     room = WIDTH if width is None else width
     heads, cells = list(made.measures), [list(row) for row in made.cells]
     about, names = made.about, _ranked_names(made)
@@ -570,12 +595,12 @@ def text_tables(made: WideLayout, width: int | None) -> Iterator[list[Column]]:
 
 
 def has_signs(columns: Sequence[Column]) -> bool:
-    """Whether there was room for the rows of signs."""
+    """Return whether the columns include the rows of signs."""
     return columns[-1].name.startswith(BESIDE)
 
 
 def signs_key(measure: str) -> str:
-    """What a row of signs says."""
+    """Return the explanation of the rows of signs."""
     better, worse, alike = SIGNS.values()
     return (
         f"Next to each system by {measure}, in the same order: {better} better, {worse} worse, "
@@ -608,7 +633,7 @@ def _width(
 
 
 def _align_cells(cells: Sequence[WideCell | None]) -> list[str]:
-    """Values, marks of the best, intervals and letters, each below each other."""
+    """Return cells with values, marks of the best, intervals and letters aligned."""
     shown = [cell or WideCell("") for cell in cells]
     # What is undefined has no interval, and may reach over to where that would be.
     value = max((len(c.value) for c in shown if c.interval), default=0)
@@ -628,7 +653,7 @@ def _align_cells(cells: Sequence[WideCell | None]) -> list[str]:
 
 @apply_display_names
 def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """A row a system: the value of each measure, its limits and its marks."""
+    """Return a row per system with the value, limits and marks of each measure."""
     marked = significance_marks(evaluation)
     limits = {e.measure for e in evaluation if e.has_interval}
     found = {(e.system, e.measure): e for e in evaluation}
@@ -654,7 +679,7 @@ def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 @apply_display_names
 def csv_pairs(comparison: Comparison) -> list[dict[str, Any]]:
-    """A row a pair of systems: the difference by each measure, its limits and adjusted p."""
+    """Return a row per pair of systems with differences, limits and adjusted p-values."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for d in comparison:
         row = rows.setdefault((d.system, d.baseline), {"system": d.system, "baseline": d.baseline})

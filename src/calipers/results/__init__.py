@@ -1,8 +1,8 @@
-"""What an evaluation gives back: plain frozen data with full precision, and how it is written down.
+"""Results of evaluations as frozen data in full precision, and their serialization.
 
-A value that is undefined is NaN here and ``null`` in JSON, always beside its reason. The threshold
-of a curve at which nothing is predicted is infinite, in JSON ``"inf"``. Rounding is left to whoever
-prints.
+An undefined value is NaN in Python and ``null`` in JSON, always together with the reason. The
+threshold of a curve at which no row is predicted positive is infinite, ``"inf"`` in JSON. Values
+are not rounded; rounding is left to the code that prints them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Systems compared on the same units."""
+"""Comparisons of systems evaluated on the same units."""
 
 from __future__ import annotations
 
@@ -34,14 +34,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OmnibusTest(JsonSerializable):
-    """Several systems on the same units, by one measure: does any of them differ?
+    """Omnibus tests of the differences between several systems on the same units.
 
-    ``means`` and ``mean_ranks`` (1 the best) are in the order of ``systems``, over the ``n`` units
-    on which all have a value. ``friedman_f`` is Iman and Davenport's form of Friedman's test of the
-    ranks. Two systems whose mean ranks are ``critical_difference`` or more apart differ by
-    Nemenyi's test at ``level``; ``groups`` are the largest sets of systems in which no two do.
-    ``anova_f`` tests the means, with the units as blocks, and ``omega_squared`` is the share of the
-    variance that is the systems'.
+    Each instance is about one measure. Friedman's test compares the ranks of the systems, an
+    analysis of variance their means, with the units as blocks.
+
+    Attributes
+    ----------
+    measure : str
+        Name of the measure.
+    systems : tuple of str
+        Names of the systems.
+    means : tuple of float
+        Mean of the measure over units, in the order of ``systems``.
+    mean_ranks : tuple of float
+        Mean rank of each system (1 is the best), in the order of ``systems``.
+    n : int
+        Number of units on which all systems have a value.
+    unit : str, default="topics"
+        What the units are.
+    level : float, default=0.95
+        Confidence level that belongs to ``critical_difference``.
+    friedman_f : float
+        Statistic of Friedman's test in the form of Iman and Davenport.
+    friedman_p : float
+        p-value of Friedman's test.
+    critical_difference : float
+        Critical difference of Nemenyi's test at ``level``: two systems whose mean ranks differ by
+        at least this much are significantly different.
+    homogeneous_groups : tuple of tuple of str
+        Homogeneous groups: the largest sets of systems in which no two are significantly different
+        by Nemenyi's test.
+    anova_f : float
+        F statistic of the analysis of variance.
+    anova_p : float
+        p-value of the analysis of variance.
+    omega_squared : float
+        Effect size ω²: the proportion of the variance that is due to the systems.
+    higher_is_better : bool or None
+        Direction of the measure, or None if it has none.
     """
 
     measure: str
@@ -61,7 +92,7 @@ class OmnibusTest(JsonSerializable):
     higher_is_better: bool | None = None
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Not one mean and one mean rank for each system."""
+        """Yield a number of means or of mean ranks that is not the number of systems."""
         yield from duplicate_names(self.systems, "systems")
         for name in ("means", "mean_ranks"):
             have = len(getattr(self, name))
@@ -93,13 +124,35 @@ _OF_MARGIN = ("margin", "p_noninferiority", "p_equivalence", "margin_test")
 
 @dataclass(frozen=True, slots=True)
 class Comparison(JsonSerializable, TidyResult):
-    """Paired differences between systems, adjusted together for their number.
+    """Paired differences between systems, adjusted together for multiple testing.
 
-    ``adjustment`` names what accounts for the number of differences in either of two families, all
-    pairs of the ``primary`` measure and all pairs of the others; ``controls`` what is then bounded
-    in each. ``overall`` compares three systems or more at once, by measure.
-    ``per_unit`` holds the values that the differences are made of, where there are such, and
-    ``asked`` the names of measures that people are to see where those are not the canonical ones.
+    A comparison is a sequence of :class:`Difference`; it can be indexed by position or by name.
+
+    Attributes
+    ----------
+    differences : tuple of Difference
+        Differences between pairs of systems, for every measure.
+    level : float, default=0.95
+        Confidence level of the intervals.
+    adjustment : str, default="Holm"
+        Method that adjusts p-values for the number of differences in each of two families: all
+        pairs of the ``primary`` measure, and all pairs of the other measures.
+    baseline : str or None
+        System that all others are compared with, or None if all pairs are compared.
+    primary : str or None
+        Primary measure.
+    error_rate : str, default="family-wise error rate"
+        Error rate that the adjustment bounds in each family.
+    omnibus : sequence of OmnibusTest
+        Omnibus tests of three or more systems, one for each measure.
+    notes : tuple of str
+        Notes about the computation.
+    per_unit : PerUnit or None
+        Values on each unit from which the differences are computed, if there are any.
+    provenance : mapping
+        How the comparison was computed.
+    requested_names : mapping of str to str
+        Display names of measures that were requested by another name than the canonical one.
     """
 
     differences: tuple[Difference, ...]
@@ -129,9 +182,26 @@ class Comparison(JsonSerializable, TidyResult):
     def __getitem__(
         self, key: tuple[str, str, str] | str | SupportsIndex | slice
     ) -> Difference | tuple[Difference, ...]:
-        """``comparison[system, baseline, measure]``, or ``comparison[measure]`` for one pair; the
-        measure by any name that means it, as in an evaluation. Or as in a list of all differences,
-        ``comparison[0]``."""
+        """Return the difference of a key, by name or by position.
+
+        Parameters
+        ----------
+        key : tuple of str, str, int or slice
+            ``comparison[system, baseline, measure]`` is one difference, and ``comparison[measure]``
+            the only one of this measure if one pair was compared. The measure may be given by any
+            name that means it, as in an evaluation. ``comparison[0]`` indexes the differences as a
+            list.
+
+        Returns
+        -------
+        Difference or tuple of Difference
+            The difference, or those of the slice.
+
+        Raises
+        ------
+        KeyError
+            If the key names no difference, or more than one.
+        """
         from calipers.results.name_lookup import find_measure
 
         if not isinstance(key, str | tuple):
@@ -152,7 +222,7 @@ class Comparison(JsonSerializable, TidyResult):
         raise KeyError(f"{key!r} names {len(found)} differences; there are {have}")
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Systems that are compared with none."""
+        """Yield systems of the omnibus tests, or a baseline, that occur in no difference."""
         named = {name for d in self.differences for name in (d.system, d.baseline)}
         places = {f"overall[{i}].systems": one.systems for i, one in enumerate(self.omnibus)}
         if self.baseline is not None and self.differences:
@@ -160,12 +230,12 @@ class Comparison(JsonSerializable, TidyResult):
         yield from unknown_names(places, named)
 
     def kinds(self) -> dict[str, str]:
-        """The columns of :meth:`rows`, and what each holds."""
+        """Return the columns of :meth:`rows` and the type of each."""
         stated = not all(math.isnan(d.margin) for d in self)
         return column_types((*_COLUMNS, *(_OF_MARGIN if stated else ()), "undefined"))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows: one difference each."""
+        """Return the differences as tidy rows, one row for each."""
         names, adjusted = self.kinds(), {"adjustment": self.adjustment}
         return [
             {name: getattr(d, name, None) for name in names}
@@ -174,14 +244,37 @@ class Comparison(JsonSerializable, TidyResult):
         ]
 
     def to_text(self, *, layout: str | None = None) -> str:
-        """What ``print`` shows. Where every pair of more than eight systems was compared, these
-        are ranked, with letters that those share which do not differ; in the ``"long"`` layout, as
-        of fewer systems, there is a row for each difference."""
+        """Return the comparison as plain text, as ``print`` shows it.
+
+        Parameters
+        ----------
+        layout : {"wide", "long"}, optional
+            ``"long"`` has a row for each difference. By default, if all pairs of more than eight
+            systems were compared, the systems are ranked, with a compact letter display: systems
+            that share a letter do not differ significantly. With fewer systems there is a row for
+            each difference.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return self.to_format("table", layout=checked_layout(layout))
 
     def to_csv(self, *, layout: str = LAYOUTS[1]) -> str:
-        """Tidy rows as CSV, full precision, undefined values empty; in the ``"wide"`` layout a row
-        for each pair, with the difference, its limits and its p-value by each measure."""
+        """Return the comparison as CSV in full precision; undefined values are empty.
+
+        Parameters
+        ----------
+        layout : {"long", "wide"}, default="long"
+            ``"long"`` has a row for each difference, ``"wide"`` a row for each pair of systems,
+            with the difference, its limits and its p-value for each measure.
+
+        Returns
+        -------
+        str
+            The text of the CSV file.
+        """
         if checked_layout(layout) == LAYOUTS[1]:
             return TidyResult.to_csv(self)
         from calipers.report.spreadsheets import csv_text
@@ -190,29 +283,77 @@ class Comparison(JsonSerializable, TidyResult):
         return csv_text(csv_pairs(self))
 
     def to_markdown(self, *, layout: str | None = None) -> str:
-        """A Markdown page: verdicts, table, notes; ``layout`` as in :meth:`to_text`."""
+        """Return a Markdown page with the verdicts, the table and the notes.
+
+        Parameters
+        ----------
+        layout : {"wide", "long"}, optional
+            As in :meth:`to_text`.
+
+        Returns
+        -------
+        str
+            The Markdown text.
+        """
         return self.to_format("markdown", layout=checked_layout(layout))
 
     def to_latex(self, *, intervals: bool = True) -> str:
-        """A LaTeX table (booktabs) of pairs of systems by measures: the differences with their
-        intervals, a dagger where the first system is significantly better, a double dagger where it
-        is worse. The caption names tests, level and adjustment."""
+        """Return a LaTeX table (booktabs) of pairs of systems by measures.
+
+        The cells are differences. A dagger marks pairs in which the first system is significantly
+        better, a double dagger those in which it is significantly worse. The caption names the
+        tests, the level and the adjustment.
+
+        Parameters
+        ----------
+        intervals : bool, default=True
+            Whether to show the confidence intervals.
+
+        Returns
+        -------
+        str
+            The LaTeX source.
+        """
         return self.to_format("latex", intervals=intervals)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """One offline HTML page with charts; written to ``path`` when one is given."""
+        """Return one self-contained HTML page with charts.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to which the page is written as well.
+
+        Returns
+        -------
+        str
+            The HTML text.
+        """
         return self.to_format("html", path)
 
     @property
     def charts(self) -> tuple[str, ...]:
-        """The names of all charts that :meth:`chart` draws."""
+        """Names of all charts that :meth:`chart` can draw."""
         from calipers.report.charts import comparison_charts
 
         return comparison_charts(self)
 
     def chart(self, name: str = "differences", of: str | None = None) -> Chart:
-        """A figure of the page, by name, as :meth:`Evaluation.chart`: ``"differences"``,
-        ``"pairs"``, ``"ranks"``, ``"units"``; ``of`` is the measure where each has its own."""
+        """Return a chart of the page by name, as :meth:`Evaluation.chart` does.
+
+        Parameters
+        ----------
+        name : str, default="differences"
+            One of :attr:`charts`, such as ``"differences"``, ``"pairs"``, ``"ranks"`` or
+            ``"units"``.
+        of : str, optional
+            Measure of the chart, where each measure has its own.
+
+        Returns
+        -------
+        Chart
+            The chart.
+        """
         from calipers.report.charts import comparison_chart
 
         return comparison_chart(self, name, of)

@@ -1,4 +1,4 @@
-"""Which classes are taken for which."""
+"""Confusion matrices."""
 
 from __future__ import annotations
 
@@ -38,7 +38,19 @@ NORMALISED = {"truth": "the row of the true class", "prediction": "the predicted
 
 
 class ConfusionBase(JsonSerializable):
-    """A confusion matrix, however many classes it is of: what all have in common."""
+    """Base class of confusion matrices, dense or sparse.
+
+    Attributes
+    ----------
+    system : str
+        Name of the system.
+    labels : tuple of str
+        Names of the classes.
+    level : float
+        Confidence level of the limits.
+    per_class : mapping of str to ndarray of shape (K,)
+        Values of each class against all other classes, by measure.
+    """
 
     __slots__ = ()
 
@@ -51,32 +63,50 @@ class ConfusionBase(JsonSerializable):
 
         @property
         def counts(self) -> FloatArray:
-            """How many rows of each class are predicted to be of each."""
+            """Number of rows of each true class that are predicted to be of each class."""
 
         @property
         def low(self) -> FloatArray:
-            """The lower limit of the share that each cell has of its true class."""
+            """Lower confidence limit of each cell as a proportion of its true class."""
 
         @property
         def high(self) -> FloatArray:
-            """The upper one."""
+            """Upper confidence limit of each cell as a proportion of its true class."""
 
     @abstractmethod
     def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """True class, predicted class (as positions in ``labels``) and count of each cell that
-        holds rows."""
+        """Return true class, predicted class and count of each non-empty cell.
+
+        Classes are indices into ``labels``.
+        """
 
     @abstractmethod
     def margins(self) -> tuple[FloatArray, FloatArray]:
-        """How often each class is true, and how often predicted."""
+        """Return the number of rows of each true class and of each predicted class."""
 
     @abstractmethod
     def reordered(self, order: Sequence[int] | None = None) -> Self:
-        """The same matrix with its classes in another order, that of :attr:`order` unless given."""
+        """Return the same matrix with its classes in another order.
+
+        Parameters
+        ----------
+        order : sequence of int, optional
+            Permutation of the class indices. By default :attr:`order`.
+
+        Returns
+        -------
+        ConfusionBase
+            The reordered matrix.
+
+        Raises
+        ------
+        ValueError
+            If ``order`` is not a permutation of the class indices.
+        """
 
     @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows: a cell each."""
+        """Return the cells as tidy rows, one row for each cell."""
 
     def _checked(self, order: Sequence[int] | None) -> list[int]:
         order = list(self.order if order is None else order)
@@ -96,7 +126,7 @@ class ConfusionBase(JsonSerializable):
         low: FloatArray,
         high: FloatArray,
     ) -> list[dict[str, Any]]:
-        """A row for each of some cells."""
+        """Return a tidy row for each of the given cells."""
         with np.errstate(divide="ignore", invalid="ignore"):  # of a class without weight
             share = counts / self.margins()[0][truth]
         columns = {
@@ -111,15 +141,25 @@ class ConfusionBase(JsonSerializable):
         return [{"system": self.system, **dict(zip(columns, cell, strict=True))} for cell in cells]
 
     def table(self, orientation: str = "truth-rows", normalise: str | None = None) -> FloatArray:
-        """The matrix as an array.
+        """Return the matrix as an array.
 
         Parameters
         ----------
-        orientation
-            ``"truth-rows"``: a row is a true class; ``"predicted-rows"``: a row is a predicted one.
-        normalise
-            ``"truth"``: each cell as a share of its true class; ``"prediction"``: of what is
-            predicted so; ``"all"``: of everything. A share of nothing is NaN.
+        orientation : {"truth-rows", "predicted-rows"}, default="truth-rows"
+            Whether the rows of the array are the true or the predicted classes.
+        normalise : {"truth", "prediction", "all"}, optional
+            Divide each cell by the total of its true class, of its predicted class, or of all
+            cells. A proportion of an empty total is NaN. By default counts are returned.
+
+        Returns
+        -------
+        ndarray of shape (K, K)
+            The matrix.
+
+        Raises
+        ------
+        ValueError
+            If ``orientation`` or ``normalise`` is not one of these values.
         """
         checked_orientation(orientation)
         if normalise is not None and normalise not in NORMALISED:
@@ -133,14 +173,16 @@ class ConfusionBase(JsonSerializable):
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The classes in an order that puts those beside each other that are taken for each other,
-        so that confusions gather in blocks along the diagonal."""
+        """Order of the classes that places confused classes next to each other.
+
+        In this order confusions form blocks along the diagonal.
+        """
         from calipers.report.class_tables import block_order
 
         return block_order(self.counts)
 
     def class_rows(self) -> list[dict[str, Any]]:
-        """A row a class: how often it is true and predicted, and its measures."""
+        """Return a row for each class: how often it is true and predicted, and its measures."""
         truth, predicted = self.margins()
         return [
             {
@@ -154,7 +196,7 @@ class ConfusionBase(JsonSerializable):
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """The matrix as a pandas frame, a row a true class."""
+        """Return the matrix as a pandas DataFrame, with a row for each true class."""
         import pandas as pd
 
         index = pd.Index(self.labels, name="truth")
@@ -163,14 +205,17 @@ class ConfusionBase(JsonSerializable):
         return frame
 
     def to_markdown(self, orientation: str = "truth-rows", normalise: str | None = None) -> str:
-        """The matrix as a Markdown table."""
+        """Return the matrix as a Markdown table; the parameters are those of :meth:`table`."""
         from calipers.report.class_tables import table
         from calipers.report.writers import get_writer
 
         return get_writer("markdown").write([table(self, orientation, normalise)]).rstrip()
 
     def chart(self) -> Chart:
-        """The matrix drawn: it shows itself in a notebook, ``save("matrix.svg")`` writes it."""
+        """Return a chart of the matrix.
+
+        It is displayed in a notebook; ``save("matrix.svg")`` writes it to a file.
+        """
         from calipers.report.charts import confusions_chart
 
         return confusions_chart([self])
@@ -189,8 +234,10 @@ class ConfusionBase(JsonSerializable):
 
 
 class ConfusionMatrices(Sequence[ConfusionBase]):
-    """The confusion matrices of several systems, in one figure; ``confusions["forest"]`` is that of
-    one."""
+    """Confusion matrices of several systems, drawn in one figure.
+
+    ``confusions["forest"]`` is the matrix of one system.
+    """
 
     def __init__(self, confusions: Iterable[ConfusionBase]) -> None:
         self._confusions = tuple(confusions)
@@ -208,7 +255,10 @@ class ConfusionMatrices(Sequence[ConfusionBase]):
         return len(self._confusions)
 
     def chart(self) -> Chart:
-        """All matrices side by side: see :meth:`ConfusionMatrixResult.chart`."""
+        """Return a chart of all matrices, one next to the other.
+
+        See :meth:`ConfusionMatrixResult.chart`.
+        """
         from calipers.report.charts import confusions_chart
 
         return confusions_chart(self)
@@ -226,12 +276,24 @@ class ConfusionMatrices(Sequence[ConfusionBase]):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ConfusionMatrixResult(ConfusionBase):
-    """The confusion matrix of one system.
+    """Confusion matrix of one system.
 
-    ``counts[i, j]`` is the number (or the weight) of the rows of class i that are predicted to be
-    of class j; ``labels`` names the classes. ``low`` and ``high`` are Wilson's limits, at
-    ``level``, of the share that each cell has of its true class, NaN where there are none.
-    ``per_class`` has the values of each class against the rest, by measure.
+    Attributes
+    ----------
+    system : str
+        Name of the system.
+    labels : tuple of str
+        Names of the classes.
+    counts : ndarray of shape (K, K)
+        ``counts[i, j]`` is the number (or the total weight) of the rows of class i that are
+        predicted to be of class j.
+    low, high : ndarray of shape (K, K)
+        Wilson's confidence limits, at ``level``, of each cell as a proportion of its true class;
+        NaN if there is no interval.
+    level : float, default=0.95
+        Confidence level.
+    per_class : mapping of str to ndarray of shape (K,)
+        Values of each class against all other classes, by measure.
 
     Examples
     --------
@@ -258,17 +320,19 @@ class ConfusionMatrixResult(ConfusionBase):
     per_class: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """True class, predicted class (as positions in ``labels``) and count of each cell that
-        holds rows."""
+        """Return true class, predicted class and count of each non-empty cell.
+
+        Classes are indices into ``labels``.
+        """
         truth, predicted = np.nonzero(self.counts)
         return truth, predicted, self.counts[truth, predicted]
 
     def margins(self) -> tuple[FloatArray, FloatArray]:
-        """How often each class is true, and how often predicted."""
+        """Return the number of rows of each true class and of each predicted class."""
         return self.counts.sum(axis=1), self.counts.sum(axis=0)
 
     def reordered(self, order: Sequence[int] | None = None) -> Self:
-        """The same matrix with its classes in another order, that of :attr:`order` unless given."""
+        """Return the same matrix with its classes in another order, by default :attr:`order`."""
         order = self._checked(order)
         counts, low, high = (a[np.ix_(order, order)] for a in (self.counts, self.low, self.high))
         return replace(
@@ -280,13 +344,16 @@ class ConfusionMatrixResult(ConfusionBase):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows: a cell each, with its share of the true class and the limits of that."""
+        """Return a tidy row for each cell.
+
+        Each row has the count, its proportion of the true class, and the limits of this proportion.
+        """
         truth, predicted = (code.ravel() for code in np.indices(self.counts.shape))
         cells = (column.ravel() for column in (self.counts, self.low, self.high))
         return self._tidy(truth, predicted, *cells)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Not one row and one column for each class."""
+        """Yield arrays that do not have one row and one column for each class."""
         yield from duplicate_names(self.labels, "labels")
         k = len(self.labels)
         for name in ("counts", "low", "high"):
@@ -299,14 +366,31 @@ class ConfusionMatrixResult(ConfusionBase):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseConfusion(ConfusionBase):
-    """The confusion matrix of one system on more than a hundred classes.
+    """Sparse confusion matrix of one system, for more than a hundred classes.
 
-    Of K² cells most hold no row; kept are those that do. ``truth`` and ``predicted`` (C,) are the
-    classes of each such cell, as positions in ``labels``, in the order of the matrix; ``cells``,
-    ``cell_low`` and ``cell_high`` its count and the limits of its share of the true class.
-    ``empty_high`` (K,) is the upper limit of the empty cells of each true class, whose lower one
-    is 0. ``counts``, ``low`` and ``high`` are the whole arrays, made whenever they are asked for:
-    of ten thousand classes each takes 800 MB.
+    Most of the K² cells hold no row; only the C non-empty cells are stored. The properties
+    ``counts``, ``low`` and ``high`` are dense arrays, computed on every access: with ten thousand
+    classes each takes 800 MB.
+
+    Attributes
+    ----------
+    system : str
+        Name of the system.
+    labels : tuple of str
+        Names of the K classes.
+    truth, predicted : ndarray of int, shape (C,)
+        True and predicted class of each non-empty cell, as indices into ``labels``, in the order of
+        the matrix.
+    cells : ndarray of shape (C,)
+        Count of each non-empty cell.
+    cell_low, cell_high : ndarray of shape (C,)
+        Confidence limits of each non-empty cell as a proportion of its true class.
+    empty_high : ndarray of shape (K,)
+        Upper limit of the empty cells of each true class; their lower limit is 0.
+    level : float, default=0.95
+        Confidence level.
+    per_class : mapping of str to ndarray of shape (K,)
+        Values of each class against all other classes, by measure.
     """
 
     system: str
@@ -335,25 +419,25 @@ class SparseConfusion(ConfusionBase):
 
     @property
     def counts(self) -> FloatArray:
-        """The whole matrix."""
+        """Dense matrix of counts."""
         return self._array(self.cells, 0.0)
 
     @property
     def low(self) -> FloatArray:
-        """The lower limits of all cells."""
+        """Lower confidence limits of all cells."""
         return self._array(self.cell_low, np.where(np.isnan(self.empty_high), np.nan, 0.0))
 
     @property
     def high(self) -> FloatArray:
-        """The upper limits of all cells."""
+        """Upper confidence limits of all cells."""
         return self._array(self.cell_high, self.empty_high)
 
     def occupied(self) -> tuple[Positions, Positions, FloatArray]:
-        """True class, predicted class and count of each cell that holds rows."""
+        """Return true class, predicted class and count of each non-empty cell."""
         return self.truth, self.predicted, self.cells
 
     def margins(self) -> tuple[FloatArray, FloatArray]:
-        """How often each class is true, and how often predicted."""
+        """Return the number of rows of each true class and of each predicted class."""
         k = len(self.labels)
         return (
             np.bincount(self.truth, self.cells, k).astype(np.float64),
@@ -361,7 +445,7 @@ class SparseConfusion(ConfusionBase):
         )
 
     def reordered(self, order: Sequence[int] | None = None) -> Self:
-        """The same matrix with its classes in another order, that of :attr:`order` unless given."""
+        """Return the same matrix with its classes in another order, by default :attr:`order`."""
         order = self._checked(order)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -379,12 +463,14 @@ class SparseConfusion(ConfusionBase):
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows: each cell that holds rows, with its share of the true class and the limits of
-        that."""
+        """Return a tidy row for each non-empty cell.
+
+        Each row has the count, its proportion of the true class, and the limits of this proportion.
+        """
         return self._tidy(self.truth, self.predicted, self.cells, self.cell_low, self.cell_high)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Cells that are none of the matrix or stand twice, columns of other lengths."""
+        """Yield columns of the wrong length, and cells that are duplicate or outside the matrix."""
         yield from duplicate_names(self.labels, "labels")
         k, cells = len(self.labels), len(self.truth)
         for name in ("predicted", "cells", "cell_low", "cell_high"):
@@ -405,14 +491,14 @@ class SparseConfusion(ConfusionBase):
 
 
 class ConfusionCodec(Codec):
-    """The confusion matrix of few classes or of many, told by its keys."""
+    """Codec of dense and sparse confusion matrices, distinguished by their keys."""
 
     def plain(self, value: Any, *, details: bool) -> Json:
-        """The object of either."""
+        """Return the JSON object of either class."""
         return codec_for(type(value)).plain(value, details=details)
 
     def read(self, data: Json, path: str) -> ConfusionBase:
-        """Whichever it is."""
+        """Return a sparse matrix if the data have the key ``cells``, else a dense one."""
         many = isinstance(data, Mapping) and "cells" in data
         found: ConfusionBase = codec_for(SparseConfusion if many else ConfusionMatrixResult).read(
             data, path
@@ -424,7 +510,7 @@ class ConfusionCodec(Codec):
         return data
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        """Either."""
+        """Return the JSON Schema that accepts either class."""
         return {
             "anyOf": [
                 codec_for(cls).schema(defs) for cls in (ConfusionMatrixResult, SparseConfusion)

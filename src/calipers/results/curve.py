@@ -33,27 +33,60 @@ def _no_points() -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve(JsonSerializable):
-    """One curve of one system: ROC, precision-recall, the accuracy at every threshold, and so on.
+    """Points of one curve of one system, such as ROC, precision-recall or calibration.
 
-    ``x``, ``y`` and ``threshold`` are its points: all of them, or those left by thinning it for
-    drawing, when what is drawn lies within ``tolerance`` of the exact curve; ``tolerance`` is a
-    share of what the axes span. ``at`` says what ``threshold`` holds, a rank perhaps; it is empty
-    where nothing but ``x`` tells the points apart. ``shape`` says how the points are joined:
-    ``"line"``; ``"step"``, where ``y`` holds from the point before up to ``x``; ``"bars"``, where
-    it holds from ``x`` to that of the next point; ``"point"``, where there is one, of a system
-    whose labels are known and not its scores. ``scale`` is ``"linear"``, or ``"deviate"`` where
-    both axes are drawn in normal deviates.
-
-    ``low`` and ``high`` are a pointwise band over ``band_x``, made by ``method``, and ``wide_low``
-    and ``wide_high`` one that holds for the whole curve at once, made by ``wide_method``. Of a
-    single point ``band_x`` is the interval of ``x``, and the band that of ``y``.
-
-    ``series`` is the class, where the curve is that of one class. ``chance`` is the line of a
-    system that knows nothing, ``references`` are other lines by name. ``cut`` is the threshold in
-    use, ``mark`` the point of the curve there, and ``areas`` the weight on both sides of it.
-    Nothing is drawn below ``bottom``. ``classes`` is the number of all classes, where only the most
-    frequent of them have curves. ``output`` is which number it is of, where there are several of
-    each row.
+    Attributes
+    ----------
+    system : str
+        Name of the system.
+    kind : str
+        Kind of the curve.
+    x_label, y_label : str
+        Labels of the axes.
+    x, y, threshold : ndarray
+        Coordinates of the points and the threshold of each. These are all points, or those that
+        remain after downsampling the curve for drawing.
+    band_x, low, high : ndarray
+        Pointwise confidence band: its limits ``low`` and ``high`` over ``band_x``. If the curve is
+        a single point, ``band_x`` is the interval of ``x``, and ``low`` and ``high`` are the
+        interval of ``y``.
+    level : float
+        Confidence level of the bands.
+    method : str
+        Method of the pointwise band.
+    tolerance : float, default=0.0
+        Maximum distance between the downsampled and the exact curve, as a proportion of the ranges
+        of the axes.
+    chance : pair of points or None
+        Line of a no-skill system.
+    parameter : str, default="threshold"
+        What ``threshold`` holds, for example a rank; empty if only ``x`` distinguishes the points.
+    series : str
+        Class that the curve is about, if it is about one class.
+    shape : {"line", "step", "bars", "point"}
+        How the points are joined. With ``"step"``, ``y`` holds from the previous point up to ``x``;
+        with ``"bars"``, it holds from ``x`` to that of the next point; ``"point"`` is a single
+        point, of a system with predicted labels but without scores.
+    scale : {"linear", "deviate"}
+        Scale of both axes; ``"deviate"`` are normal deviates.
+    simultaneous_low, simultaneous_high : ndarray
+        Simultaneous confidence band over ``band_x``, which covers the whole curve.
+    simultaneous_method : str
+        Method of the simultaneous band.
+    references : mapping of str to sequence of points
+        Other lines, by name.
+    threshold_in_use : float
+        Threshold in use.
+    operating_point : tuple of float or None
+        Operating point: the point of the curve at ``threshold_in_use``.
+    areas : mapping of str to float
+        Weight on either side of ``threshold_in_use``.
+    bottom : float
+        Lower end of the drawn range of ``y``.
+    classes : int
+        Number of all classes, if only the most frequent ones have curves.
+    output : str
+        Output that the curve is about, if there are several for each row.
     """
 
     system: str
@@ -89,7 +122,7 @@ class Curve(JsonSerializable):
         return len(self.x)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Columns of different lengths, and lines that are not made of points."""
+        """Yield columns of different lengths, and reference lines with invalid points."""
         lengths = {"y": "x", "low": "band_x", "high": "band_x"}
         lengths |= {"threshold": "x"} if self.parameter else {}
         if len(self.simultaneous_low) or len(self.simultaneous_high):
@@ -104,7 +137,7 @@ class Curve(JsonSerializable):
                     yield f"references.{name}[{place}]", f"expected x and y, found {len(point)}"
 
     def columns(self) -> dict[str, Any]:
-        """The points by column, in full precision."""
+        """Return the points by column, in full precision."""
         names = {"output": self.output, "series": self.series}
         of = {what: [name] * len(self) for what, name in names.items() if name}
         at = {self.parameter: self.threshold} if self.parameter else {}
@@ -114,14 +147,17 @@ class Curve(JsonSerializable):
         return {"system": [self.system] * len(self), **of, **points, **extra}
 
     def to_frame(self) -> pd.DataFrame:
-        """The points as a pandas frame."""
+        """Return the points as a pandas DataFrame."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.columns())
         return frame
 
     def chart(self) -> Chart:
-        """The curve drawn: it shows itself in a notebook, ``save("curve.svg")`` writes it."""
+        """Return a chart of the curve.
+
+        It is displayed in a notebook; ``save("curve.svg")`` writes it to a file.
+        """
         return _make_chart([self])
 
     def _repr_html_(self) -> str:
@@ -136,7 +172,10 @@ class Curve(JsonSerializable):
 
 
 class Curves(tuple[Curve, ...]):
-    """A kind of curve of several systems, in one figure; ``curves["forest"]`` is that of one."""
+    """Curves of one kind for several systems, drawn in one figure.
+
+    ``curves["forest"]`` is the curve of one system.
+    """
 
     __slots__ = ()
 
@@ -150,14 +189,14 @@ class Curves(tuple[Curve, ...]):
         return find_system(self, key)
 
     def to_frame(self) -> pd.DataFrame:
-        """The points of all as one pandas frame."""
+        """Return the points of all curves as one pandas DataFrame."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.concat([c.to_frame() for c in self], ignore_index=True)
         return frame
 
     def chart(self) -> Chart:
-        """All curves in one figure: see :meth:`Curve.chart`."""
+        """Return a chart of all curves in one figure; see :meth:`Curve.chart`."""
         return _make_chart(self)
 
     def _repr_html_(self) -> str:
@@ -177,12 +216,37 @@ def _make_chart(curves: Sequence[Curve]) -> Chart:
 
 
 def curve_kinds(curves: Sequence[Curve]) -> list[str]:
-    """The kind of each curve; of those that are known before they are computed without computing
-    any."""
+    """Return the kind of each curve.
+
+    If ``curves`` are lazy and their kinds are known in advance, no curve is computed.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        The curves.
+
+    Returns
+    -------
+    list of str
+        The kinds, in the order of the curves.
+    """
     known: list[str] | None = getattr(curves, "kinds", None)
     return [curve.kind for curve in curves] if known is None else known
 
 
 def select_kinds(curves: Sequence[Curve], kinds: Collection[str]) -> tuple[Curve, ...]:
-    """The curves of these kinds; no other is computed."""
+    """Return the curves of the given kinds; no other curve is computed.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        The curves, which may be lazy.
+    kinds : collection of str
+        Kinds to select.
+
+    Returns
+    -------
+    tuple of Curve
+        The selected curves.
+    """
     return tuple(curves[i] for i, kind in enumerate(curve_kinds(curves)) if kind in kinds)

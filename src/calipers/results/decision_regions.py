@@ -1,4 +1,4 @@
-"""Which scores rule a row in, which rule it out."""
+"""Decision regions of a score: ranges that rule a row in or out."""
 
 from __future__ import annotations
 
@@ -13,13 +13,26 @@ _REGIONS = ("in", "open", "out")
 
 @dataclass(frozen=True)
 class DecisionRegions(JsonSerializable):
-    """Scores at or above ``rule_in`` say that a row is positive, scores below ``rule_out`` that it
-    is not, and those between leave it open.
+    """Regions of a score that rule a row in, leave it open, or rule it out.
 
-    ``ruling_in`` and ``ruling_out`` are the evaluations at either threshold; None, and the
-    threshold NaN, where none will do or none was asked for. ``shares`` are the shares of all rows
-    in the regions ``"in"``, ``"open"`` and ``"out"``, ``positives`` those of positives in each, NaN
-    where a region is empty. Where the two regions overlap, the overlap is ruled in.
+    A row with a score of at least ``rule_in`` is taken to be positive, one with a score below
+    ``rule_out`` to be negative; scores between the two thresholds leave it open. If the two regions
+    overlap, rows in the overlap are ruled in.
+
+    Attributes
+    ----------
+    rule_in : float
+        Threshold for ruling in; NaN if no threshold suffices or none was requested.
+    rule_out : float
+        Threshold for ruling out; NaN if no threshold suffices or none was requested.
+    rule_in_evaluation : Evaluation or None
+        Evaluation at the threshold ``rule_in``, or None if this is NaN.
+    rule_out_evaluation : Evaluation or None
+        Evaluation at the threshold ``rule_out``, or None if this is NaN.
+    proportions : mapping of str to float
+        Proportion of all rows in each of the regions ``"in"``, ``"open"`` and ``"out"``.
+    positives : mapping of str to float
+        Proportion of positive rows within each region; NaN if the region is empty.
     """
 
     rule_in: float
@@ -30,7 +43,7 @@ class DecisionRegions(JsonSerializable):
     positives: Mapping[str, float] = field(default_factory=dict)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Other regions than there are, or not the same ones."""
+        """Yield unknown regions, and regions that differ between ``proportions`` and ``positives``."""
         for name in self.proportions:
             if name not in _REGIONS:
                 yield f"shares.{name}", f"expected one of {', '.join(_REGIONS)}"

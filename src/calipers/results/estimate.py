@@ -1,4 +1,4 @@
-"""One number with its interval, and the difference of two."""
+"""Estimates with confidence intervals, and differences between two systems."""
 
 from __future__ import annotations
 
@@ -50,23 +50,58 @@ NO_INTERVAL = {
 
 @dataclass(frozen=True, slots=True)
 class Estimate(JsonSerializable):
-    """One number with its interval.
+    """Estimate of a measure with its confidence interval.
 
-    ``n`` is how many units (rows or topics) the value is made of, ``of`` how many there were;
-    ``undefined`` counts the others by reason. When the value itself is undefined, ``value`` is NaN
-    and ``undefined`` says why. When only the interval is missing, ``no_interval`` says why.
-    ``standard_error`` is the one behind the interval; ``default`` what the best constant answer
-    would score, where such an answer exists.
-    ``lower_bound`` and ``upper_bound`` say between which values judging the rest could move
-    ``value``, where that was asked for; ``possible`` is then ``"exact"``, or ``"bound"`` where the
-    two may be wider than need be.
-    ``threshold`` is where a measure of scores that is read off one threshold is attained; +∞ where
-    nothing is predicted positive. ``out_of_bag`` is the value on rows that the threshold was not
-    chosen on, where a rule chose it on these; the ``optimism`` of choosing lies between
-    ``optimism_low`` and ``optimism_high``.
-    Of cross-validation ``value`` is averaged over folds, and ``pooled`` is that of the out-of-fold
-    predictions of all rows together; it has no interval of its own, as one of rows would be too
-    short: models of different folds share training rows.
+    If the value is undefined, ``value`` is NaN and ``undefined`` has the reasons. If only the
+    interval is missing, ``interval_reason`` has the reason.
+
+    Attributes
+    ----------
+    measure : str
+        Canonical name of the measure.
+    value : float
+        Value of the measure.
+    low, high : float
+        Limits of the confidence interval.
+    level : float, default=0.95
+        Confidence level.
+    method : str
+        Method of the interval.
+    n : int
+        Number of units (rows or topics) that the value is computed from.
+    n_total : int
+        Number of all units, including those without a value.
+    unit : str, default="rows"
+        What the units are.
+    undefined : mapping of str to int
+        Number of units without a value, by reason.
+    interval_reason : str or None
+        Reason for a missing interval, a key of :data:`NO_INTERVAL`.
+    standard_error : float
+        Standard error that the interval is based on.
+    no_skill : float
+        Value of the best constant prediction, if there is such a prediction (no-skill reference).
+    system : str
+        Name of the system.
+    lower_bound, upper_bound : float
+        Bounds of the value over all possible judgments of the unjudged documents, if they were
+        requested.
+    bounds_kind : {"exact", "bound"} or None
+        Whether these bounds are sharp (``"exact"``) or may be wider than necessary (``"bound"``).
+    threshold : float
+        Threshold at which a measure of scores is attained, if its value belongs to one threshold;
+        +∞ if no row is predicted positive there.
+    out_of_bag : float
+        Value on rows that were not used to choose the threshold, if a rule chose the threshold on
+        these data.
+    optimism_low, optimism_high : float
+        Limits of the confidence interval of ``optimism``.
+    pooled : float
+        For cross-validation, where ``value`` is the mean over folds: value of the pooled
+        out-of-fold predictions of all rows. It has no interval, because an interval over rows would
+        be too narrow: the models of different folds share training rows.
+    requested_name : str
+        Name by which the measure was requested, if it is not the canonical one.
     """
 
     measure: str
@@ -98,21 +133,21 @@ class Estimate(JsonSerializable):
 
     @property
     def display_name(self) -> str:
-        """What people are to see the measure called."""
+        """Display name of the measure."""
         return self.requested_name or self.measure
 
     @property
     def optimism(self) -> float:
-        """By how much ``value`` exceeds ``out_of_bag``."""
+        """Optimism of the value: ``value`` minus ``out_of_bag``."""
         return self.value - self.out_of_bag
 
     @property
     def has_interval(self) -> bool:
-        """Whether there are limits to show."""
+        """Whether both limits are defined."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Limits the wrong way round."""
+        """Yield lower limits that are above the upper limits."""
         yield from _check_order(self, "low", "high")
         yield from _check_order(self, "lower_bound", "upper_bound")
 
@@ -131,19 +166,65 @@ class Estimate(JsonSerializable):
 
 @dataclass(frozen=True, slots=True)
 class Difference(JsonSerializable):
-    """``system`` minus ``baseline`` on the same units: its interval, and a test of no difference.
+    """Paired difference ``system`` − ``baseline`` with its interval and a test of no difference.
 
-    ``p`` is two-sided unless ``alternative`` says otherwise; ``p_adjusted`` accounts for the other
-    differences of the same :class:`Comparison`. ``effect`` is Hedges' g for paired data. ``wins``,
-    ``ties`` and ``losses`` count units on which the system is better, equal or worse by the
-    measure's own direction. ``standard_error`` is that of ``value``, ``detectable`` the smallest
-    true difference that a two-sided test at ``level`` would have found with a probability of 80%.
-    ``differing`` counts units on which the two differ at all, where that is known; of clusterings,
-    points that are in another cluster.
-    Where a ``margin`` was stated, ``p_not_inferior`` is small where ``system`` is shown to be worse
-    by less than the margin, ``p_equivalent`` where the two are shown to differ by less than it;
-    both are adjusted, and ``margin_test`` names the test behind them. Fields that do not apply are
-    NaN or None.
+    Both systems are evaluated on the same units. Fields that do not apply are NaN or None.
+
+    Attributes
+    ----------
+    measure, system, baseline : str
+        Names of the measure and of the two systems.
+    value : float
+        Value of ``system`` minus that of ``baseline``.
+    low, high : float
+        Limits of the confidence interval.
+    level : float, default=0.95
+        Confidence level.
+    method : str
+        Method of the interval.
+    p : float
+        p-value of the hypothesis of no difference, two-sided unless ``alternative`` says otherwise.
+    test : str
+        Name of the test.
+    alternative : str, default="two-sided"
+        Alternative hypothesis.
+    p_adjusted : float
+        p-value adjusted for the other differences of the same :class:`Comparison`.
+    effect_size : float
+        Effect size: Hedges' g for paired data.
+    wins, ties, losses : int or None
+        Number of units on which the system is better, equal or worse, by the direction of the
+        measure.
+    differing : int or None
+        Number of units on which the two systems differ at all, if it is known; for clusterings,
+        points that are in another cluster.
+    n : int
+        Number of units with a value for both systems.
+    unit : str, default="rows"
+        What the units are.
+    undefined : mapping of str to int
+        Number of units without a value, by reason.
+    interval_reason : str or None
+        Reason for a missing interval, a key of :data:`NO_INTERVAL`.
+    higher_is_better : bool or None
+        Direction of the measure, or None if it has none.
+    standard_error : float
+        Standard error of ``value``.
+    min_detectable : float
+        Minimum detectable difference: the smallest true difference that a two-sided test at
+        ``level`` detects with 80% power.
+    margin : float
+        Margin of non-inferiority and equivalence, if it was given.
+    p_noninferiority : float
+        Adjusted p-value of the non-inferiority test. If it is small, ``system`` is worse than
+        ``baseline`` by less than ``margin``, if it is worse at all.
+    p_equivalence : float
+        Adjusted p-value of the equivalence test. If it is small, the two systems differ by less
+        than ``margin``.
+    margin_test : str or None
+        Name of the test behind these two p-values.
+    requested_name : str
+        Name by which the measure was requested, if it is not the canonical one.
     """
 
     measure: str
@@ -179,16 +260,16 @@ class Difference(JsonSerializable):
 
     @property
     def display_name(self) -> str:
-        """What people are to see the measure called."""
+        """Display name of the measure."""
         return self.requested_name or self.measure
 
     @property
     def has_interval(self) -> bool:
-        """Whether there are limits to show."""
+        """Whether both limits are defined."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Limits the wrong way round, and p-values that are none."""
+        """Yield limits in the wrong order, and p-values outside [0, 1]."""
         yield from _check_order(self, "low", "high")
         yield from no_probabilities(self, "p", "p_adjusted", "p_noninferiority", "p_equivalence")
 
@@ -207,7 +288,7 @@ class Difference(JsonSerializable):
 
 
 def no_probabilities(result: Any, *names: str) -> Iterator[tuple[str, str]]:
-    """Fields that hold neither a number between 0 and 1 nor none."""
+    """Yield the named fields whose values are neither NaN nor in [0, 1]."""
     for name in names:
         value = getattr(result, name)
         if value < 0 or value > 1:

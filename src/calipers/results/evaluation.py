@@ -1,4 +1,4 @@
-"""The estimates of one system, or of several on the same data."""
+"""Evaluations of one or several systems on the same data."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ _SOME = ("threshold", "out_of_bag", "optimism", "optimism_low", "optimism_high",
 
 
 class EstimatesBySystem(Codec):
-    """Estimates as an object a system, which names it once."""
+    """Codec of estimates, grouped into one JSON object for each system."""
 
     def plain(self, value: Any, *, details: bool) -> Json:
-        """The objects of the systems."""
+        """Return the list of the systems' JSON objects."""
         names = dict.fromkeys(e.system for e in value)
         of = {name: [replace(e, system="") for e in value if e.system == name] for name in names}
         form = codec_for(tuple[Estimate, ...])
@@ -75,7 +75,7 @@ class EstimatesBySystem(Codec):
         ]
 
     def read(self, data: Json, path: str) -> tuple[Estimate, ...]:
-        """The estimates, each with its system."""
+        """Return the estimates, each with the name of its system."""
         out: list[Estimate] = []
         form = codec_for(SystemEstimates)
         for i, row in enumerate(expect_list(data, path)):
@@ -92,13 +92,13 @@ class EstimatesBySystem(Codec):
         return codec_for(tuple[SystemEstimates, ...]).upgrade(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        """An array of systems."""
+        """Return the JSON Schema of an array of systems."""
         return {"type": "array", "items": codec_for(SystemEstimates).schema(defs)}
 
 
 @dataclass(frozen=True)
 class SystemEstimates:
-    """The estimates of one system."""
+    """Estimates of one system."""
 
     name: str
     estimates: tuple[Estimate, ...]
@@ -106,14 +106,53 @@ class SystemEstimates:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(JsonSerializable, TidyResult):
-    """The estimates of one system, or of several on the same data.
+    """Estimates of one or several systems on the same data.
 
-    ``evaluation["AUC"]`` is the :class:`Estimate` of the only system,
-    ``evaluation["forest", "AUC"]`` that of one among several. ``asked`` are the names of measures
-    that people are to see, such as PPV, where those are not the canonical ones. ``costs`` are what
-    the systems cost, where that is given: an evaluation of its own, whose numbers also stand in the
-    tidy rows and answer to their names here; ``fronts`` set the primary measure against each cost.
-    ``thresholds`` are what thresholds gain that cross-validation tuned.
+    An evaluation is a sequence of :class:`Estimate`. ``evaluation["AUC"]`` is the estimate of the
+    only system, ``evaluation["forest", "AUC"]`` that of one of several systems.
+
+    Attributes
+    ----------
+    task : str
+        Name of the task.
+    estimates : tuple of Estimate
+        Estimates of all systems, system by system.
+    level : float, default=0.95
+        Confidence level of the intervals.
+    comparison : Comparison or None
+        Paired differences between the systems.
+    definitions : tuple of Definition
+        Definitions of the measures.
+    curves : sequence of Curve
+        Curves of the systems.
+    per_unit : PerUnit or None
+        Values on each unit.
+    confusions : tuple of ConfusionBase
+        Confusion matrices of the systems.
+    label_tables : sequence of LabelTable
+        Tables of classes, labels, clusters or raters.
+    notes : tuple of str
+        Notes about the computation.
+    slices : Slices or None
+        Estimates on slices of the rows or topics.
+    thresholds : ThresholdTables or None
+        Tables of thresholds.
+    findings : tuple of Finding
+        Findings, the most severe first.
+    provenance : mapping
+        How the evaluation was computed.
+    predictions : StoredPredictions or None
+        Stored predictions, for later comparisons.
+    requested_names : mapping of str to str
+        Display names, such as PPV, of measures that were requested by another name than the
+        canonical one.
+    costs : Evaluation or None
+        Costs of the systems, as an evaluation of its own. Its estimates are included in the tidy
+        rows and can be indexed here by name.
+    pareto_fronts : tuple of ParetoFront
+        Pareto fronts of the primary measure and each cost.
+    tuned_thresholds : tuple of TunedThreshold
+        Gains of thresholds that were tuned in cross-validation.
     """
 
     task: str
@@ -157,7 +196,7 @@ class Evaluation(JsonSerializable, TidyResult):
             object.__setattr__(self, "comparison", found)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Parts of systems and measures that have no estimate."""
+        """Yield systems and measures that occur elsewhere but have no estimate."""
         systems: dict[str, tuple[str, ...]] = {}
         measures: dict[str, tuple[str, ...]] = {}
         for name in ("curves", "confusions", "label_tables", "thresholds"):
@@ -185,12 +224,12 @@ class Evaluation(JsonSerializable, TidyResult):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The systems, in the order given."""
+        """Names of the systems, in the order given."""
         return tuple(dict.fromkeys(e.system for e in self.estimates))
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures, in the order asked for."""
+        """Names of the measures, in the order requested."""
         return tuple(dict.fromkeys(e.measure for e in self.estimates))
 
     def __iter__(self) -> Iterator[Estimate]:
@@ -206,8 +245,25 @@ class Evaluation(JsonSerializable, TidyResult):
     def __getitem__(
         self, key: str | tuple[str, str] | SupportsIndex | slice
     ) -> Estimate | tuple[Estimate, ...]:
-        """``evaluation[measure]`` of one system, ``evaluation[system, measure]`` of several; or as
-        in a list of all estimates, ``evaluation[0]``."""
+        """Return the estimate of a key, by name or by position.
+
+        Parameters
+        ----------
+        key : str, tuple of str, int or slice
+            ``evaluation[measure]`` if there is one system, ``evaluation[system, measure]`` if there
+            are several. ``evaluation[0]`` indexes the estimates as a list.
+
+        Returns
+        -------
+        Estimate or tuple of Estimate
+            The estimate, or those of the slice.
+
+        Raises
+        ------
+        KeyError
+            If the key names no estimate, or names only a measure although there are several
+            systems.
+        """
         if not isinstance(key, str | tuple):
             names = "a measure, (system, measure), or an index"
             return get_item(self.estimates, key, names)
@@ -230,7 +286,25 @@ class Evaluation(JsonSerializable, TidyResult):
         return self.exact(key[0], name)
 
     def exact(self, system: str, measure: str) -> Estimate:
-        """The estimate of the measure that has this very name, whatever else it may mean."""
+        """Return the estimate of the measure with exactly this canonical name.
+
+        Parameters
+        ----------
+        system : str
+            Name of the system.
+        measure : str
+            Canonical name of the measure, which is not interpreted in any other way.
+
+        Returns
+        -------
+        Estimate
+            The estimate.
+
+        Raises
+        ------
+        KeyError
+            If there is no such estimate.
+        """
         for estimate in self.estimates:
             if (estimate.system, estimate.measure) == (system, measure):
                 called = self.requested_names.get(estimate.measure)
@@ -241,13 +315,23 @@ class Evaluation(JsonSerializable, TidyResult):
         )
 
     def named(self, name: str) -> str:
-        """The measure here that a name means: as it is written, in other words, or with the
-        parameters that all measures were asked for with; the name itself where there is none.
+        """Return the canonical name of the evaluated measure that a name means.
+
+        Parameters
+        ----------
+        name : str
+            The canonical name, another name of the measure, or one without the parameters with
+            which all measures were requested.
+
+        Returns
+        -------
+        str
+            The canonical name, or ``name`` itself if no evaluated measure matches.
 
         Raises
         ------
         InputError
-            Where it means two of the measures.
+            If the name means two of the measures.
         """
         from calipers.results.name_lookup import find_measure
 
@@ -256,8 +340,15 @@ class Evaluation(JsonSerializable, TidyResult):
 
     @property
     def confusion(self) -> ConfusionBase | ConfusionMatrices:
-        """The confusion matrix; of several systems theirs, in one figure and by name:
-        ``evaluation.confusion["forest"]``."""
+        """Confusion matrix of the only system, or the matrices of several systems by name.
+
+        Several matrices are drawn in one figure; ``evaluation.confusion["forest"]`` is one of them.
+
+        Raises
+        ------
+        ValueError
+            If no system predicts labels.
+        """
         from calipers.results.confusion import ConfusionMatrices
 
         if not self.confusions:
@@ -267,16 +358,27 @@ class Evaluation(JsonSerializable, TidyResult):
         )
 
     def per_class(self, system: str | None = None) -> LabelTable | LabelTables:
-        """A row for each class against the rest, or for each label a row may have: how many rows
-        have it, the counts, accuracy, precision (PPV), NPV, recall, specificity, F1, AUC and AP,
-        each with its interval, as far as what the system says allows. Of one system, the only one
-        or ``system``; else the tables of all, by name.
+        """Return the measures of each class against all other classes, or of each label.
+
+        A row has the number of rows of the class or label, the counts, accuracy, precision (PPV),
+        NPV, recall, specificity, F1, AUC and AP, each with its interval, as far as the predictions
+        of the system permit.
+
+        Parameters
+        ----------
+        system : str, optional
+            Name of the system. By default the only one, or the tables of all systems by name.
+
+        Returns
+        -------
+        LabelTable or LabelTables
+            The table of one system, or the tables of several.
 
         Raises
         ------
         InputError
-            For two classes, of which the evaluation itself is the table; for more than 100; and
-            where there is no such system.
+            If there are two classes, because the evaluation itself has these measures then; if
+            there are more than 100; or if there is no such system.
 
         Examples
         --------
@@ -304,27 +406,35 @@ class Evaluation(JsonSerializable, TidyResult):
 
     @property
     def charts(self) -> tuple[str, ...]:
-        """The names of all charts that :meth:`chart` draws."""
+        """Names of all charts that :meth:`chart` can draw."""
         from calipers.report.charts import evaluation_charts
 
         return evaluation_charts(self)
 
     def chart(self, name: str, of: str | None = None) -> Chart:
-        """A figure of the page, by name: it shows itself in a notebook, and is saved by
-        ``save("roc.svg")``, as SVG, PNG, PDF, or JSON (the Vega-Lite spec).
+        """Return a chart of the page by name.
+
+        It is displayed in a notebook; ``save("roc.svg")`` writes it to a file, as SVG, PNG, PDF, or
+        JSON (the Vega-Lite specification).
 
         Parameters
         ----------
-        name
-            One of :attr:`charts`: ``"ROC"``, ``"confusion"``, ``"calibration"``, ``"residuals"``,
-            ``"silhouettes"``, ``"differences"``, …; capitals do not matter. All systems are in it.
-        of
-            The system, measure or pair, to draw one where there is a drawing for each.
+        name : str
+            One of :attr:`charts`, in any capitalization: ``"ROC"``, ``"confusion"``,
+            ``"calibration"``, ``"residuals"``, ``"silhouettes"``, ``"differences"``, … A chart
+            shows all systems.
+        of : str, optional
+            System, measure or pair to draw, where each has its own chart.
+
+        Returns
+        -------
+        Chart
+            The chart.
 
         Raises
         ------
         InputError
-            For a chart that there is not; it says which there are.
+            If there is no such chart; the message lists those that exist.
 
         Examples
         --------
@@ -340,23 +450,37 @@ class Evaluation(JsonSerializable, TidyResult):
         return evaluation_chart(self, name, of)
 
     def compare(self, baseline: str | None = None, **options: Any) -> Comparison:
-        """Paired differences: every system against ``baseline``, or every pair.
+        """Compute paired differences between systems.
 
-        See :func:`calipers.compare` for the options.
+        Parameters
+        ----------
+        baseline : str, optional
+            Reference system that all others are compared with. By default all pairs are compared.
+        **options
+            Further options of :func:`calipers.compare`.
+
+        Returns
+        -------
+        Comparison
+            The differences, with intervals and tests.
+
+        See Also
+        --------
+        calipers.compare : The function with all options.
         """
         from calipers.evaluation.compare import compare
 
         return compare(self, baseline=baseline, **options)
 
     def kinds(self) -> dict[str, str]:
-        """The columns of :meth:`rows`, and what each holds."""
+        """Return the columns of :meth:`rows` and the type of each."""
         possible = _POSSIBLE if any(e.bounds_kind for e in self) else ()
         known = (n for n in _SOME if not all(math.isnan(getattr(e, n)) for e in self))
         asked = ("requested_name",) if self.requested_names else ()
         return column_types((*_COLUMNS, *possible, *known, *asked))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows: one estimate each, those of costs last."""
+        """Return the estimates as tidy rows, one row for each; those of costs are last."""
         names, requested = self.kinds(), self.requested_names
         return [
             {name: getattr(e, name) for name in names}
@@ -366,14 +490,36 @@ class Evaluation(JsonSerializable, TidyResult):
         ]
 
     def to_text(self, *, layout: str | None = None) -> str:
-        """What ``print`` shows. In the ``"wide"`` layout there is a row for each system and a
-        column for each measure, in the ``"long"`` one a row for each number, with its method. Wide
-        is what several systems on several measures have unless asked otherwise."""
+        """Return the evaluation as plain text, as ``print`` shows it.
+
+        Parameters
+        ----------
+        layout : {"wide", "long"}, optional
+            ``"wide"`` has a row for each system and a column for each measure, ``"long"`` a row for
+            each estimate, with the method of its interval. By default several systems with several
+            measures are shown in the wide layout, anything else in the long one.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return self.to_format("table", layout=checked_layout(layout))
 
     def to_csv(self, *, layout: str = LAYOUTS[1]) -> str:
-        """Tidy rows as CSV, full precision, undefined values empty; in the ``"wide"`` layout a row
-        for each system, with the value, the limits and the marks of each measure."""
+        """Return the evaluation as CSV in full precision; undefined values are empty.
+
+        Parameters
+        ----------
+        layout : {"long", "wide"}, default="long"
+            ``"long"`` has a row for each estimate, ``"wide"`` a row for each system, with the
+            value, the limits and the significance marks of each measure.
+
+        Returns
+        -------
+        str
+            The text of the CSV file.
+        """
         if checked_layout(layout) == LAYOUTS[1]:
             return super().to_csv()
         from calipers.report.spreadsheets import csv_text
@@ -382,22 +528,59 @@ class Evaluation(JsonSerializable, TidyResult):
         return csv_text(csv_rows(self))
 
     def to_markdown(self, *, orientation: str = ORIENTATIONS[0], layout: str | None = None) -> str:
-        """A Markdown page: verdict, table, notes, provenance. ``orientation`` is that of confusion
-        matrices, as in :meth:`Confusion.table`; ``layout`` as in :meth:`to_text`."""
+        """Return a Markdown page with the verdict, the tables, the notes and the provenance.
+
+        Parameters
+        ----------
+        orientation : {"truth-rows", "predicted-rows"}, default="truth-rows"
+            Orientation of confusion matrices, as in :meth:`ConfusionMatrixResult.table`.
+        layout : {"wide", "long"}, optional
+            As in :meth:`to_text`.
+
+        Returns
+        -------
+        str
+            The Markdown text.
+        """
         look = {"orientation": checked_orientation(orientation), "layout": checked_layout(layout)}
         return self.to_format("markdown", **look)
 
     def to_latex(self, *, intervals: bool = True) -> str:
-        """A LaTeX table (booktabs) of systems by measures: the best value of each measure in bold,
-        its interval beside it, and raised marks of what differs significantly: daggers beside a
-        baseline; letters of the systems that one is better than; of more than eight systems, which
-        are ranked, letters that those share which do not differ. The caption names tests, level
-        and adjustment."""
+        """Return a LaTeX table (booktabs) of systems by measures.
+
+        The best value of each measure is bold. Superscripts mark significant differences: daggers
+        relative to a baseline; else the letters of the systems that a system is better than; with
+        more than eight systems, which are then ranked, a compact letter display, in which systems
+        that share a letter do not differ significantly. The caption names the tests, the level and
+        the adjustment.
+
+        Parameters
+        ----------
+        intervals : bool, default=True
+            Whether to show the confidence intervals.
+
+        Returns
+        -------
+        str
+            The LaTeX source.
+        """
         return self.to_format("latex", intervals=intervals)
 
     def to_html(self, path: str | Path | None = None, *, orientation: str = ORIENTATIONS[0]) -> str:
-        """One offline HTML page; written to ``path`` when one is given. ``orientation`` is that of
-        confusion matrices, as in :meth:`Confusion.table`."""
+        """Return one self-contained HTML page.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to which the page is written as well.
+        orientation : {"truth-rows", "predicted-rows"}, default="truth-rows"
+            Orientation of confusion matrices, as in :meth:`ConfusionMatrixResult.table`.
+
+        Returns
+        -------
+        str
+            The HTML text.
+        """
         return self.to_format("html", path, orientation=checked_orientation(orientation))
 
     def _repr_html_(self) -> str:
@@ -413,11 +596,22 @@ class Evaluation(JsonSerializable, TidyResult):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredPredictions:
-    """What each system said of each unit, so that one of another day can be compared with it.
+    """Predictions of each system on each unit, stored for comparisons with later systems.
 
-    ``ids`` are those of the units; there are none where rows are told by their places alone.
-    ``truth`` is what is true of each, ``common`` what else has to be the same then, such as the
-    names of classes. ``systems[name]`` are the answers of a system by what they are.
+    Attributes
+    ----------
+    unit : str
+        What the units are.
+    number : int
+        Number of units.
+    systems : mapping of str to mapping
+        Predictions of each system, by their kind.
+    ids : tuple of str
+        Identifiers of the units; empty if rows are identified by their position.
+    truth : object
+        True value of each unit.
+    common : mapping
+        What else has to be the same in a later evaluation, such as the names of the classes.
     """
 
     unit: str

@@ -1,4 +1,4 @@
-"""What a report says beside the numbers: what measures mean, and what was found."""
+"""Findings on the results, and definitions of measures, as reports print them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,25 @@ from calipers.results.serialization import BRIEF, Choices, JsonSerializable, Lev
 
 @dataclass(frozen=True, slots=True)
 class Definition(JsonSerializable):
-    """What a measure means, as printed in a report's glossary."""
+    """Definition of a measure, as printed in the glossary of a report.
+
+    Attributes
+    ----------
+    measure : str
+        Name of the measure.
+    title : str
+        Title.
+    description : str
+        Description, with the formula.
+    higher_is_better : bool or None
+        Direction of the measure, or None if it has none.
+    range : tuple of float or None
+        Smallest and largest possible value; None where there is no bound.
+    undefined : mapping of str to str
+        Reasons for undefined values and their explanations.
+    reference : str
+        Literature reference.
+    """
 
     measure: str
     title: str
@@ -28,15 +46,36 @@ SEVERITIES = ("warning", "caution", "information")
 
 @dataclass(frozen=True, slots=True)
 class Finding(JsonSerializable):
-    """What the numbers mean, as a statistician would say it; present only where ``rule`` holds.
+    """Statistical finding: a claim about the results that meets its criterion.
 
-    ``sentence`` is for people. ``numbers`` are those it rests on and ``intervals`` the limits of
-    those that have any, at ``level``. ``measures`` name the definitions that it speaks of, and
-    ``systems`` whom it is about; none where it is about the data. ``output`` is the one of several
-    numbers a row that it is about, ``about`` a class, a column of slices or a direction. A finding
-    that rests on a test has its ``adjusted p`` among the numbers: the p-value, adjusted for all
-    tests of findings of the evaluation. Evaluations list the gravest findings first. The page
-    ``docs/findings.md`` has a section for each ``kind``.
+    Evaluations list the most severe findings first. The page ``docs/findings.md`` has a section for
+    each ``kind``. If a finding is based on a test, ``values`` contains the ``adjusted p``: the
+    p-value, adjusted for all tests of findings of the evaluation.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the finding.
+    message : str
+        Message to the reader.
+    criterion : str
+        Criterion that the data meet; without it there would be no finding.
+    severity : {"warning", "caution", "information"}
+        Severity of the finding.
+    systems : tuple of str
+        Systems that the finding is about; empty if it is about the data.
+    measures : tuple of str
+        Measures that it refers to.
+    values : mapping of str to float
+        Values that the finding is based on.
+    intervals : mapping of str to tuple of float
+        Confidence limits, at ``level``, of those values that have any.
+    level : float, default=0.95
+        Confidence level.
+    output : str
+        Output that the finding is about, if there are several for each row.
+    about : str
+        Class, column of slices or direction that it is about.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""What a system does with each label, where a row may have several, cluster, or rater."""
+"""Tables of labels, classes, clusters, raters or pairs of raters."""
 
 from __future__ import annotations
 
@@ -32,16 +32,28 @@ COUNTED = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelTable(JsonSerializable):
-    """What one system does with each label, where a row may have several; each cluster of one; or
-    each rater, or pair of raters, of a set of them.
+    """Table of one system: a line for each label, class, cluster, rater or pair of raters.
 
-    ``truth`` is how many rows (or how much weight) have each label. ``counts`` are those of the
-    four cells, ``"TP"``, ``"FP"``, ``"FN"`` and ``"TN"``, of each label; empty where a system names
-    no labels. ``values``, ``low`` and ``high`` are by measure, an entry a label; NaN where there is
-    no value or no interval. ``of`` is ``"label"``, ``"class"`` (each against the rest),
-    ``"cluster"``, ``"rater"`` or ``"pair"``; of a cluster ``truth`` is how many points it has, and
-    ``counts`` how many are of each class, where that is known; of a rater how many ratings, and of
-    each category; of a pair how many items both rated.
+    Attributes
+    ----------
+    system : str
+        Name of the system, or of the set of raters.
+    labels : tuple of str
+        Names of the lines.
+    truth : ndarray of shape (K,)
+        Number of rows (or their total weight) that have each label or class; number of points of
+        each cluster; number of ratings of each rater; number of items that both raters of a pair
+        rated.
+    counts : mapping of str to ndarray of shape (K,)
+        Counts ``"TP"``, ``"FP"``, ``"FN"`` and ``"TN"`` of each label or class, empty if the system
+        predicts no labels; for clusters the number of points of each class, if classes are known;
+        for raters the number of ratings of each category.
+    values, low, high : mapping of str to ndarray of shape (K,)
+        Values and confidence limits, by measure; NaN where there is no value or no interval.
+    level : float, default=0.95
+        Confidence level.
+    of : {"label", "class", "cluster", "rater", "pair"}
+        What the lines are. With ``"class"`` each class is compared with all other classes.
 
     Examples
     --------
@@ -65,12 +77,12 @@ class LabelTable(JsonSerializable):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What the columns of ``counts`` are called in a table."""
+        """Headings of the columns of ``counts`` in a table."""
         kind = {"cluster": "class ", "rater": "as "}.get(self.of, "")
         return tuple(f"{kind}{name}" for name in self.counts)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row each: how many rows have it, its counts, its measures and their limits."""
+        """Return a tidy row for each line: its size, its counts, its measures and their limits."""
         return [
             {
                 "system": self.system,
@@ -90,7 +102,7 @@ class LabelTable(JsonSerializable):
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """The table as a pandas frame, a row a label."""
+        """Return the table as a pandas DataFrame, with a row for each line."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.rows())
@@ -109,7 +121,7 @@ class LabelTable(JsonSerializable):
         return label_tables([self])
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Not one number for each label, or measures without limits."""
+        """Yield columns of the wrong length, and limits of other measures than ``values``."""
         yield from duplicate_names(self.labels, "labels")
         columns = {"truth": self.truth}
         for of in ("counts", "values", "low", "high"):
@@ -123,7 +135,7 @@ class LabelTable(JsonSerializable):
 
 
 class LabelTables(Sequence[LabelTable]):
-    """The tables of several systems; ``tables["forest"]`` is that of one."""
+    """Tables of several systems; ``tables["forest"]`` is the table of one system."""
 
     def __init__(self, tables: Iterable[LabelTable]) -> None:
         self._tables = tuple(tables)
@@ -141,11 +153,11 @@ class LabelTables(Sequence[LabelTable]):
         return len(self._tables)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of all."""
+        """Return the tidy rows of all tables."""
         return [row for table in self for row in table.rows()]
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows of all as one pandas frame."""
+        """Return the rows of all tables as one pandas DataFrame."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.rows())

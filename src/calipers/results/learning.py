@@ -1,5 +1,6 @@
-"""What learning gives back: curves over capacity and over rows, bias and variance, models that were
-chosen, and thresholds that were.
+"""Results about learning: validation and learning curves, bias and variance, model selection.
+
+Tuned thresholds are here as well.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ GENERATED, DISJOINT, BOOTSTRAP = "generator", "disjoint subsets", "bootstrap of 
 class _ParameterLookup(Protocol):
     @property
     def value(self) -> str:
-        """That of the parameter."""
+        """Value of the parameter."""
 
 
 R = TypeVar("R", bound=_ParameterLookup)
@@ -59,7 +60,7 @@ def _empty_array() -> FloatArray:
 
 
 class LearningResult(JsonSerializable, TidyResult):
-    """What results about learning can do: show themselves as text, Markdown, a chart and a page."""
+    """Base class of results about learning: output as text, Markdown, chart and page."""
 
     __slots__ = ()
 
@@ -69,27 +70,41 @@ class LearningResult(JsonSerializable, TidyResult):
 
     @property
     def sentence(self) -> str:
-        """What it comes to, for people."""
+        """Main result in sentences."""
         from calipers.report.learning import sentences
 
         return " ".join(sentences(self))
 
     def chart(self) -> Chart:
-        """The curves drawn: it shows itself in a notebook, ``save("curve.svg")`` writes it."""
+        """Return a chart of the curves.
+
+        It is displayed in a notebook; ``save("curve.svg")`` writes it to a file.
+        """
         from calipers.report.documents import learning_chart
 
         return learning_chart(self)
 
     def to_html(self, path: Any = None) -> str:
-        """One HTML page that needs no network; written to ``path`` where that is given."""
+        """Return one self-contained HTML page.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to which the page is written as well.
+
+        Returns
+        -------
+        str
+            The HTML text.
+        """
         return self.to_format("html", path)
 
     def to_markdown(self) -> str:
-        """The sentences and the table as GitHub-flavoured Markdown."""
+        """Return the sentences and the table as GitHub-flavored Markdown."""
         return self.to_format("markdown").rstrip()
 
     def to_text(self) -> str:
-        """The table, the sentences and the notes."""
+        """Return the table, the sentences and the notes as plain text."""
         return self.to_format("table")
 
     def __str__(self) -> str:
@@ -105,15 +120,24 @@ class LearningResult(JsonSerializable, TidyResult):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValidationCurveRow(JsonSerializable):
-    """One value of a capacity parameter.
+    """Training and validation error at one value of a capacity parameter.
 
-    ``training`` and ``validation`` are means over splits. ``difference`` is that of the errors of
-    validation, this one less the best, on the same splits; None of the best. ``region`` is
-    ``"underfits"`` or ``"overfits"`` where the interval of that difference excludes 0, which holds
-    for all values together: the first where the model is simpler than the best and its training
-    error is higher too, the second where it is more capable and its training error is no higher;
-    ``"worse"`` where neither fits. The values on each split stand in ``training_values`` and
-    ``validation_values``.
+    Attributes
+    ----------
+    value : str
+        Value of the parameter.
+    training, validation : Estimate
+        Means over splits.
+    difference : Difference or None
+        Validation error at this value minus that at the best value, on the same splits; None for
+        the best value itself.
+    region : {"", "underfits", "overfits", "worse"}
+        Set if the interval of the difference excludes 0; the intervals are simultaneous over all
+        values. ``"underfits"``: the model is simpler than the best and its training error is higher
+        as well. ``"overfits"``: it has more capacity than the best and its training error is no
+        higher. ``"worse"``: neither applies.
+    training_values, validation_values : ndarray
+        Values on each split.
     """
 
     value: str
@@ -129,10 +153,33 @@ class ValidationCurveRow(JsonSerializable):
 class ValidationCurve(LearningResult):
     """Training and validation errors over a capacity parameter, simplest model first.
 
-    ``best`` is the value with the best mean in validation, ``chosen`` the simplest one within one
-    standard error of it. ``splits`` says how rows were divided. ``test`` is the chosen value on the
-    test rows of one split, which had no part in choosing it; ``thresholds`` are what tuned
-    thresholds gain there, by each measure that the rule is about.
+    Attributes
+    ----------
+    parameter : str
+        Name of the parameter.
+    measure : str
+        Name of the measure of error.
+    rows_by_value : tuple of ValidationCurveRow
+        Errors at each value of the parameter.
+    best : str
+        Value with the best mean validation error.
+    one_se : str
+        Value by the one-standard-error rule: the simplest one within one standard error of the
+        best.
+    level : float
+        Confidence level.
+    higher_is_better : bool
+        Direction of the measure.
+    splits : str
+        How rows were split into training and validation sets.
+    notes : tuple of str
+        Notes about the computation.
+    provenance : mapping
+        How the result was computed.
+    test : Estimate or None
+        Estimate at ``one_se`` on the test rows of one split, which were not used to choose it.
+    tuned_thresholds : tuple of TunedThreshold
+        Gains of tuned thresholds at ``one_se``, for each measure that the rule is about.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
@@ -157,13 +204,13 @@ class ValidationCurve(LearningResult):
         return _find_row(self.rows_by_value, value, self.parameter)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Values that stand twice, and a best or a chosen one that is not there."""
+        """Yield duplicate values, and a ``best`` or ``one_se`` value that has no row."""
         yield from _check_values(
             [row.value for row in self], {"best": self.best, "chosen": self.one_se}
         )
 
     def kinds(self) -> dict[str, str]:
-        """The columns of :meth:`rows`, and what each holds."""
+        """Return the columns of :meth:`rows` and the type of each."""
         ends = ("", "_low", "_high", "_se")
         numbers = [f"{of}{end}" for of in ("training", "validation") for end in ends]
         more = ["difference", "difference_low", "difference_high", "p"]
@@ -174,7 +221,7 @@ class ValidationCurve(LearningResult):
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row a value: both errors with their limits, and the difference from the best."""
+        """Return a row for each value: both errors, and the difference from the best."""
         return [
             {
                 "value": row.value,
@@ -189,7 +236,17 @@ class ValidationCurve(LearningResult):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearningCurveRow(JsonSerializable):
-    """One size of training sets: means over splits, and the values on each of them."""
+    """Training and validation error at one training set size.
+
+    Attributes
+    ----------
+    n : int
+        Number of training rows.
+    training, validation : Estimate
+        Means over splits.
+    training_values, validation_values : ndarray
+        Values on each split.
+    """
 
     n: Count
     training: Estimate
@@ -200,10 +257,23 @@ class LearningCurveRow(JsonSerializable):
 
 @dataclass(frozen=True, slots=True)
 class LearningCurveExtrapolation(JsonSerializable):
-    """What the measure would be with ``n`` rows to train on: ``value``, between ``low`` and
-    ``high``; and how much better than with the largest training sets that there are, ``gain``.
-    Where that cannot be told all are NaN, and ``reason`` says why. ``forms`` are the curves that
-    foretold the largest training sets from the smaller ones."""
+    """Extrapolation of a learning curve to a larger training set.
+
+    If the curve cannot be extrapolated, all values are NaN.
+
+    Attributes
+    ----------
+    n : int
+        Number of training rows.
+    value, low, high : float
+        Predicted value of the measure with ``n`` training rows, and its limits.
+    gain, gain_low, gain_high : float
+        Improvement over the largest training sets of the curve, and its limits.
+    forms : tuple of str
+        Functional forms that predicted the largest training sets well from the smaller ones.
+    reason : str or None
+        Why the curve cannot be extrapolated.
+    """
 
     n: Count
     value: float = NAN
@@ -218,8 +288,29 @@ class LearningCurveExtrapolation(JsonSerializable):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LearningCurve(LearningResult):
-    """Training and validation errors over the number of rows to train on, and what ``more`` of them
-    would bring. ``thresholds`` are what tuned thresholds gain at the largest number."""
+    """Training and validation errors over the training set size, with an extrapolation.
+
+    Attributes
+    ----------
+    measure : str
+        Name of the measure of error.
+    rows_by_size : tuple of LearningCurveRow
+        Errors at each training set size.
+    extrapolation : LearningCurveExtrapolation
+        Extrapolation to a larger training set.
+    level : float
+        Confidence level.
+    higher_is_better : bool
+        Direction of the measure.
+    splits : str
+        How rows were split into training and validation sets.
+    notes : tuple of str
+        Notes about the computation.
+    provenance : mapping
+        How the result was computed.
+    tuned_thresholds : tuple of TunedThreshold
+        Gains of tuned thresholds at the largest size.
+    """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
 
@@ -237,13 +328,13 @@ class LearningCurve(LearningResult):
         return iter(self.rows_by_size)
 
     def kinds(self) -> dict[str, str]:
-        """The columns of :meth:`rows`, and what each holds."""
+        """Return the columns of :meth:`rows` and the type of each."""
         ends = ("", "_low", "_high", "_se")
         numbers = [f"{of}{end}" for of in ("training", "validation") for end in ends]
         return {"n": COUNT, **dict.fromkeys(numbers, NUMBER)}
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row a size: both errors with their limits."""
+        """Return a row for each size: both errors with their limits."""
         return [
             {
                 "n": row.n,
@@ -256,8 +347,15 @@ class LearningCurve(LearningResult):
 
 @dataclass(frozen=True, slots=True)
 class BiasVarianceRow(JsonSerializable):
-    """The error at one value of a capacity parameter and its parts by name, each with its interval
-    over training sets; ``value`` is empty where there is no parameter."""
+    """Error at one value of a capacity parameter, and its components.
+
+    Attributes
+    ----------
+    value : str
+        Value of the parameter; empty if no parameter was varied.
+    parts : mapping of str to Estimate
+        The error and its components by name, each with its interval over training sets.
+    """
 
     value: str
     parts: Mapping[str, Estimate]
@@ -265,12 +363,37 @@ class BiasVarianceRow(JsonSerializable):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class BiasVariance(LearningResult):
-    """Bias and variance over a capacity parameter, simplest model first.
+    """Bias-variance decomposition over a capacity parameter, simplest model first.
 
-    Of squared loss error = noise + bias² + variance, where bias² and noise stand together if the
-    noise is not known; of 0–1 loss error = bias + unbiased variance − biased variance, and
-    ``variance`` is the unbiased less the biased one. ``source`` says where the ``training_sets``
-    of ``trained_on`` rows come from, ``tested_on`` how many rows were predicted.
+    Attributes
+    ----------
+    loss : {"squared", "0-1"}
+        Loss that is decomposed.
+    parameter : str
+        Name of the parameter; empty if none was varied.
+    rows_by_value : tuple of BiasVarianceRow
+        Components of the error at each value.
+    level : float
+        Confidence level.
+    source : str
+        Where the training sets come from: a generator, disjoint subsets, or the bootstrap of one
+        training set.
+    training_sets : int
+        Number of training sets.
+    trained_on : int
+        Number of rows of each training set.
+    tested_on : int
+        Number of rows that were predicted.
+    notes : tuple of str
+        Notes about the computation.
+    provenance : mapping
+        How the result was computed.
+
+    Notes
+    -----
+    For squared loss, error = noise + bias² + variance, where bias² and noise are one component if
+    the noise is not known. For 0–1 loss, error = bias + unbiased variance − biased variance, and
+    ``variance`` is the unbiased minus the biased one.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
@@ -293,16 +416,16 @@ class BiasVariance(LearningResult):
         return _find_row(self.rows_by_value, value, self.parameter)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Values that stand twice."""
+        """Yield duplicate values."""
         yield from _check_values([row.value for row in self], {})
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names of the parts of the error, the error first."""
+        """Names of the components, the total error first."""
         return tuple(dict.fromkeys(name for row in self for name in row.parts))
 
     def kinds(self) -> dict[str, str]:
-        """The columns of :meth:`rows`, and what each holds."""
+        """Return the columns of :meth:`rows` and the type of each."""
         return {
             "value": TEXT,
             "part": TEXT,
@@ -310,7 +433,7 @@ class BiasVariance(LearningResult):
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row a part of the error at each value."""
+        """Return a row for each component of the error at each value."""
         return [
             {
                 "value": row.value,
@@ -338,7 +461,7 @@ def _difference(of: Difference | None) -> dict[str, float]:
 
 
 def _find_row(rows: tuple[R, ...], value: Any, parameter: str) -> R:
-    """The row of a value, given as it is shown or as it was given."""
+    """Return the row of a value, given as text or as it was passed."""
     found = [row for row in rows if row.value == str(value)]
     if not found:
         if not parameter:
@@ -357,7 +480,17 @@ def _check_values(there: list[str], named: Mapping[str, str]) -> Iterator[tuple[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate(JsonSerializable):
-    """One that could be chosen: its ``shown`` value, and the share of choices that fell on it."""
+    """Candidate of a selection.
+
+    Attributes
+    ----------
+    name : str
+        Name of the candidate.
+    apparent : Estimate
+        Apparent value, on the data of the selection.
+    selection_frequency : float
+        Selection frequency: the proportion of resampled selections that chose this candidate.
+    """
 
     name: str
     apparent: Estimate
@@ -366,12 +499,35 @@ class Candidate(JsonSerializable):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Selection(JsonSerializable, TidyResult):
-    """The best of several candidates.
+    """Result of a selection: the best of several candidates, with its optimism.
 
-    ``best`` has the best value as ``shown``; that value flatters, since chance chose it as well.
-    ``honest`` is what a choice made in this way is worth on rows that had no part in it, and
-    ``optimism`` how much better the shown value of the best is (positive where it flatters).
-    ``thresholds`` are what thresholds gain that were tuned with it.
+    The apparent value ``shown`` of ``best`` is optimistic, because chance contributes to the
+    selection.
+
+    Attributes
+    ----------
+    measure : str
+        Name of the measure.
+    candidates : tuple of Candidate
+        All candidates.
+    best : str
+        Name of the candidate with the best apparent value.
+    corrected : Estimate
+        Corrected estimate: the value of a candidate selected in this way, on rows that were not
+        used for the selection.
+    optimism : Estimate
+        How much better the apparent value of the best is than ``corrected`` (positive if it is
+        optimistic).
+    level : float
+        Confidence level.
+    higher_is_better : bool
+        Direction of the measure.
+    notes : tuple of str
+        Notes about the computation.
+    provenance : mapping
+        How the result was computed.
+    tuned_thresholds : tuple of TunedThreshold
+        Gains of thresholds that were tuned together with the selection.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
@@ -389,7 +545,7 @@ class Selection(JsonSerializable, TidyResult):
 
     @property
     def sentence(self) -> str:
-        """What it comes to, for people."""
+        """Main result in sentences."""
         from calipers.report.learning import selection_sentence
 
         return selection_sentence(self)
@@ -405,7 +561,7 @@ class Selection(JsonSerializable, TidyResult):
     @overload
     def __getitem__(self, key: slice) -> tuple[Candidate, ...]: ...
     def __getitem__(self, key: str | SupportsIndex | slice) -> Candidate | tuple[Candidate, ...]:
-        """The candidate of a name, or as in a list of all of them, ``[0]``."""
+        """Return the candidate of a name, or index the candidates as a list."""
         if not isinstance(key, str):
             return get_item(self.candidates, key, "a candidate's name, or an index")
         for one in self.candidates:
@@ -415,7 +571,7 @@ class Selection(JsonSerializable, TidyResult):
         raise KeyError(f"{key!r} is not here; candidates: {there}")
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Names that stand twice, and a best one that is not there."""
+        """Yield duplicate names, and a ``best`` that is not among the candidates."""
         names = [one.name for one in self.candidates]
         if len(set(names)) < len(names):
             yield "candidates", "two have the same name"
@@ -423,11 +579,11 @@ class Selection(JsonSerializable, TidyResult):
             yield "best", f"is {self.best!r}, expected one of the candidates"
 
     def kinds(self) -> dict[str, str]:
-        """The columns of :meth:`rows`, and what each holds."""
+        """Return the columns of :meth:`rows` and the type of each."""
         return {"candidate": TEXT, **dict.fromkeys(("value", "low", "high", "chosen"), NUMBER)}
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row a candidate: its value as shown, and the share of choices that fell on it."""
+        """Return a row for each candidate: its apparent value and its selection frequency."""
         return [
             {
                 "candidate": one.name,
@@ -440,11 +596,11 @@ class Selection(JsonSerializable, TidyResult):
         ]
 
     def to_text(self) -> str:
-        """The table, the sentences and the notes."""
+        """Return the table, the sentences and the notes as plain text."""
         return self.to_format("table")
 
     def to_markdown(self) -> str:
-        """The sentences, the table and the notes as GitHub-flavoured Markdown."""
+        """Return the sentences, the table and the notes as GitHub-flavored Markdown."""
         return self.to_format("markdown").rstrip()
 
     def __str__(self) -> str:
@@ -455,14 +611,34 @@ class Selection(JsonSerializable, TidyResult):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TunedThreshold(JsonSerializable):
-    """A threshold that a ``rule`` chose, by one measure that the rule is about.
+    """Gain from a threshold that a rule chose, by one measure.
 
-    ``thresholds`` are those chosen, one a split, on the rows that ``chosen_on`` names. There the
-    measure has the value ``tuned_there``, and ``usual_there`` of the labels that the model itself
-    predicts (of predictions made elsewhere at 0.5 of a probability, unless labels are given; NaN of
-    scores alone). On the other rows, which had no part in the choice, these are ``tuned`` and
-    ``usual``. Values are means over splits. ``gain`` is ``tuned`` less ``usual`` with its interval:
-    what tuning is worth. ``seemed`` is the same where the threshold was chosen, which flatters.
+    Values are means over splits. Default labels are those that the model itself predicts; for
+    external predictions they are those at a probability of 0.5, unless labels are given, and
+    undefined (NaN) if there are only scores.
+
+    Attributes
+    ----------
+    system : str
+        Name of the system.
+    rule : str
+        Rule that chose the threshold.
+    measure : str
+        Measure that the rule is about.
+    chosen_on : str
+        Name of the rows on which the threshold was chosen.
+    tuned_there : float
+        Value with the chosen threshold on the rows of ``chosen_on``.
+    usual_there : float
+        Value of the default labels on the rows of ``chosen_on``.
+    tuned : float
+        Value with the chosen threshold on the other rows, which were not used to choose it.
+    usual : float
+        Value of the default labels on the other rows.
+    gain : Estimate
+        ``tuned`` minus ``usual``, with its interval: the gain from tuning.
+    thresholds : ndarray
+        Chosen thresholds, one for each split.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
@@ -480,12 +656,12 @@ class TunedThreshold(JsonSerializable):
 
     @property
     def seemed(self) -> float:
-        """What tuning seems to gain on the rows that the threshold was chosen on."""
+        """Apparent gain, on the rows that the threshold was chosen on; it is optimistic."""
         return self.tuned_there - self.usual_there
 
     @property
     def sentence(self) -> str:
-        """What it comes to, for people."""
+        """Main result in sentences."""
         from calipers.report.learning import threshold_sentence
 
         return threshold_sentence(self)

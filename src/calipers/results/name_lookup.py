@@ -1,4 +1,4 @@
-"""What users ask a result for by name."""
+"""Lookup of names that users pass to results."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 
 def match_case_insensitive(name: str, there: Iterable[str]) -> str | None:
-    """The one of the names that is this one, or else the only one that differs in capitals alone;
-    None where there is none such."""
+    """Return the name that matches exactly, or the only one that differs in case; else None."""
     names = tuple(there)
     if name in names:
         return name
@@ -24,12 +23,12 @@ def match_case_insensitive(name: str, there: Iterable[str]) -> str | None:
 
 
 def match_name(what: str, name: str, there: Iterable[str]) -> str:
-    """The one of the names that is meant, however it is capitalised.
+    """Return the name that is meant, however it is capitalized.
 
     Raises
     ------
     InputError
-        Where there is none such; it says which there are.
+        If no name matches; the message lists those that exist.
     """
     names = tuple(there)
     found = match_case_insensitive(name, names)
@@ -47,7 +46,7 @@ NOTHING = "there is nothing to draw"
 
 
 def lookup_error(message: str) -> InputError:
-    """The error of what cannot be done with what was asked."""
+    """Return the error of a lookup that cannot succeed."""
     return InputError(message)
 
 
@@ -58,14 +57,16 @@ Shown = Mapping[str, str]
 def find_measure(
     name: str, there: Iterable[str], provenance: Mapping[str, Any], shown: Shown | None = None
 ) -> str | None:
-    """The one of the measures that a name means, None where none: as it is written; in other
-    words; or with the parameters that all measures were asked for with, as ``provenance`` has them.
+    """Return the evaluated measure that a name means, or None.
+
+    The name is the canonical one, an alias, or one without the parameters with which all measures
+    were requested, which ``provenance`` holds.
 
     Raises
     ------
     InputError
-        Where it means two of them: the discount of ``nDCG@5``, say, is that which the evaluation
-        was asked for with, and another one where that is a full name.
+        If the name means two of the measures. For example, the discount of ``nDCG@5`` is the one
+        with which the evaluation was requested, but another one if it is a full name.
     """
     from calipers.measures import TASKS
     from calipers.measures.definition import format_name
@@ -96,12 +97,12 @@ def find_measure(
 
 
 def is_measure(name: str) -> bool:
-    """Whether a measure of some task can be asked for by this name."""
+    """Check whether a name denotes a measure of any task."""
     return any(True for _ in _meanings(name, None, {}))
 
 
 def _meanings(name: str, task: str | None, defaults: Mapping[str, Any]) -> Iterator[Measure]:
-    """What a name means in a task; in each, where none is named."""
+    """Yield the measures that a name denotes in a task, or in each task if none is given."""
     from calipers.measures import TASKS, UnknownMeasureError, parse, parse_by_task
 
     if task is None:

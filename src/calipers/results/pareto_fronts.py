@@ -1,4 +1,4 @@
-"""Quality against cost: which systems no other one beats at both."""
+"""Pareto fronts of quality and cost: the systems that no other system dominates."""
 
 from __future__ import annotations
 
@@ -19,11 +19,25 @@ from calipers.results.tidy import TidyResult, column_types
 
 @dataclass(frozen=True, slots=True)
 class ParetoRow(JsonSerializable):
-    """One system by its quality and its cost, each with its interval.
+    """Quality and cost of one system, with intervals, and the systems that dominate it.
 
-    It is on the front unless another system is at least as good by both, and better by one of
-    them; ``dominated_by`` are those on the front that are. Values vary, though: ``surely`` are the
-    systems, on the front or not, that tests find to be better by both.
+    A system is on the front unless another system is at least as good by both, and better by one of
+    them.
+
+    Attributes
+    ----------
+    system : str
+        Name of the system.
+    quality, quality_low, quality_high : float
+        Quality and its confidence limits.
+    cost, cost_low, cost_high : float
+        Cost and its confidence limits.
+    on_front : bool
+        Whether the system is on the front.
+    dominated_by : tuple of str
+        Systems on the front that dominate this one by their point estimates.
+    significantly_dominated_by : tuple of str
+        Systems, on the front or not, that are significantly better by both quality and cost.
     """
 
     system: str
@@ -52,8 +66,22 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ParetoFront(JsonSerializable, TidyResult):
-    """The Pareto front of some systems by a measure of quality and one of cost: the systems that
-    no other one beats at both.
+    """Pareto front of systems by a measure of quality and a measure of cost.
+
+    The front consists of the systems that no other system dominates.
+
+    Attributes
+    ----------
+    measure : str
+        Measure of quality.
+    cost_measure : str
+        Measure of cost.
+    all : tuple of ParetoRow
+        All systems, on the front or not.
+    higher_is_better : bool, default=True
+        Direction of the measure of quality.
+    level : float, default=0.95
+        Confidence level.
 
     Examples
     --------
@@ -89,13 +117,12 @@ class ParetoFront(JsonSerializable, TidyResult):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The systems on the front, the cheapest first."""
+        """Names of the systems on the front, the cheapest first."""
         on = sorted((row for row in self.all if row.on_front), key=lambda row: row.cost)
         return tuple(row.system for row in on)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Systems that stand there twice, or that others are said to be beaten by and are not
-        there."""
+        """Yield duplicate systems, and dominating systems that have no row."""
         there = [row.system for row in self.all]
         yield from duplicate_names(there, "rows")
         places = {
@@ -106,11 +133,11 @@ class ParetoFront(JsonSerializable, TidyResult):
         yield from unknown_names(places, there)
 
     def kinds(self) -> dict[str, str]:
-        """The columns of :meth:`rows`, and what each holds."""
+        """Return the columns of :meth:`rows` and the type of each."""
         return column_types(_COLUMNS)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows: one system each."""
+        """Return the systems as tidy rows, one row for each."""
         return [
             {
                 "system": row.system,

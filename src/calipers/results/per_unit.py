@@ -1,4 +1,4 @@
-"""The value of each measure on each unit."""
+"""Values of each measure on each unit."""
 
 from __future__ import annotations
 
@@ -31,14 +31,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerUnit(JsonSerializable, TidyResult):
-    """The value of each measure on each unit, say each topic: ``values[system][measure]``.
+    """Values of each measure on each unit, for example on each topic.
 
-    ``possible[system][measure]`` are the low and the high ends of what judging the rest could make
-    of them, where that was asked for. ``undefined[system][measure][reason]`` are the places in
-    ``ids`` where there is no value for that reason.
+    As a table it has a row for each value, in full precision: system, unit (for example ``topic``),
+    measure, value, and the reason if it is undefined; unit by unit, as trec_eval -q prints them.
 
-    As a table it has a row a value, in full precision: system, unit (``topic``, say), measure,
-    value and why there is none, unit by unit as trec_eval -q prints them.
+    Attributes
+    ----------
+    unit : str
+        What the units are, in the plural.
+    ids : tuple of str
+        Identifiers of the units.
+    values : mapping of str to mapping of str to ndarray
+        ``values[system][measure]`` are the values on the units.
+    bounds : mapping of str to mapping of str to tuple of ndarray
+        ``possible[system][measure]`` are the lower and upper bounds of the values over all possible
+        judgments of the unjudged documents, if they were requested.
+    undefined : mapping
+        ``undefined[system][measure][reason]`` are the indices into ``ids`` of the units whose value
+        is undefined for this reason.
 
     Examples
     --------
@@ -63,7 +74,7 @@ class PerUnit(JsonSerializable, TidyResult):
     )
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table by column; a value that is undefined is NaN."""
+        """Return the table by column; undefined values are NaN."""
         out: dict[str, list[Any]] = {name: [] for name in self.kinds()}
         systems, units, measures, values, undefined, *_ = out.values()
         for system, of in self.values.items():
@@ -86,7 +97,7 @@ class PerUnit(JsonSerializable, TidyResult):
         return out
 
     def _reasons(self, system: str, measure: str) -> dict[int, str]:
-        """Why there is no value, by place; several reasons are joined."""
+        """Return the reasons for undefined values by unit index; several reasons are joined."""
         out: dict[int, str] = {}
         for reason, places in self.undefined.get(system, {}).get(measure, {}).items():
             for place in places:
@@ -94,23 +105,34 @@ class PerUnit(JsonSerializable, TidyResult):
         return out
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table by row."""
+        """Return the table by row."""
         columns = self.columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def kinds(self) -> dict[str, str]:
-        """The columns of the table, and what each holds."""
+        """Return the columns of the table and the type of each."""
         unit = self.unit.removesuffix("s")
         kinds = {"system": TEXT, unit: TEXT, "measure": TEXT, "value": NUMBER, "undefined": TEXT}
         return kinds | (dict.fromkeys(_POSSIBLE, NUMBER) if self.bounds else {})
 
     def columns_of_rows(self) -> dict[str, list[Any]]:
-        """The table by column."""
+        """Return the table by column."""
         return self.columns()
 
     def to_json(self, *, details: bool = False) -> str:
-        """The table as a JSON list of objects, a row a line, undefined values ``null``; with
-        ``details`` as the object that stands in the JSON of an evaluation."""
+        """Return the table as JSON.
+
+        Parameters
+        ----------
+        details : bool, default=False
+            If true, return the object that an evaluation has in its JSON. By default return a list
+            of objects, with one table row on each line and ``null`` for undefined values.
+
+        Returns
+        -------
+        str
+            The JSON text.
+        """
         if details:
             return dump_json(self.to_dict())
         form = codec_for(Any)
@@ -121,13 +143,30 @@ class PerUnit(JsonSerializable, TidyResult):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """What :meth:`to_json` wrote, in either form."""
+        """Read what :meth:`to_json` wrote, in either form."""
         data = load_json(text)
         return cls.from_rows(data) if isinstance(data, list) else cls.from_dict(data)
 
     @classmethod
     def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> Self:
-        """The values of the rows that :meth:`rows` gives, in any order."""
+        """Read the rows that :meth:`rows` returns, in any order.
+
+        Parameters
+        ----------
+        rows : sequence of mapping
+            Rows of the table.
+
+        Returns
+        -------
+        PerUnit
+            The values.
+
+        Raises
+        ------
+        InputError
+            If a row is missing, duplicate or invalid, or if there is not exactly one column of unit
+            identifiers.
+        """
         read, unit = _cells(rows)
         ids = tuple(dict.fromkeys(key[1] for key in read))
         names = dict.fromkeys((key[0], key[2]) for key in read)
@@ -164,7 +203,7 @@ class PerUnit(JsonSerializable, TidyResult):
         )
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Not one value for each unit, or more said of systems and measures that have none."""
+        """Yield columns of the wrong length, and entries that have no column in ``values``."""
         yield from duplicate_names(self.ids, "ids")
         size = len(self.ids)
         columns = {
@@ -200,7 +239,10 @@ _POSSIBLE = ("lower_bound", "upper_bound")
 
 @dataclass(frozen=True)
 class PerUnitRow:
-    """A value of one unit, in the table of all; one more key names the unit: topic, say."""
+    """Row of the table of values: one measure of one system on one unit.
+
+    One more key names the unit, for example ``topic``.
+    """
 
     system: str
     measure: str
@@ -211,12 +253,12 @@ class PerUnitRow:
 
     @property
     def reasons(self) -> list[str]:
-        """Why there is no value."""
+        """Reasons why the value is undefined."""
         return [why for why in self.undefined.split("; ") if why]
 
 
 def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str], PerUnitRow], str]:
-    """The rows by system, unit and measure, and the column that names the units."""
+    """Return the rows by system, unit and measure, and the name of the column of units."""
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise type_error_message(f"[{i}]", "an object", row)
@@ -244,6 +286,6 @@ def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str]
 
 
 def _interleave_units(columns: Iterable[FloatArray]) -> list[float]:
-    """The values of the first unit, one of each column, then those of the second, and so on."""
+    """Return the values of the first unit in every column, then those of the second, and so on."""
     values: list[float] = np.array(list(columns), np.float64).T.ravel().tolist()
     return values

@@ -1,4 +1,4 @@
-"""A planned number of units, and what it gives."""
+"""Sample size plans."""
 
 from __future__ import annotations
 
@@ -12,8 +12,19 @@ from calipers.results.tidy import TidyResult, column_types
 
 @dataclass(frozen=True, slots=True)
 class PlanRow(JsonSerializable):
-    """What ``n`` units would give: the expected half-width of the interval, the power of what is
-    asked, and the smallest difference found with the wanted power. NaN where it does not apply."""
+    """Expected precision and power with ``n`` units; NaN where a quantity does not apply.
+
+    Attributes
+    ----------
+    n : int
+        Number of units.
+    half_width : float
+        Expected half-width of the confidence interval.
+    power : float
+        Power of the requested test.
+    min_detectable : float
+        Smallest difference that is detected with the requested power.
+    """
 
     n: Count
     half_width: float = NAN
@@ -23,17 +34,45 @@ class PlanRow(JsonSerializable):
 
 @dataclass(frozen=True, slots=True)
 class Plan(JsonSerializable, TidyResult):
-    """A number of units, and what it gives.
+    """Sample size plan: a number of units, with its expected precision and power.
 
-    ``wanted`` is what was asked for (``half_width``, ``difference``, ``margin``, ``reference``,
-    ``power``, ``assurance``) and ``assumed`` the numbers it rests on. ``half_width``, ``power`` and
-    ``detectable`` are what ``n`` units give, as in :class:`PlanRow`; ``of`` says what the
-    half-width is of.
-    ``level`` is that of all comparisons together and ``level_each`` that of one. Where a half-width
-    is wanted, ``assured`` units reach it with the probability ``wanted["assurance"]``. Of a pilot:
-    ``pilot`` is its size, ``cautious`` the number of units if the true spread is as large as the
-    pilot leaves likely (its upper 80% limit), and ``resampled`` the half-width and the power found
-    by drawing ``n`` units from the pilot itself.
+    Attributes
+    ----------
+    measure : str
+        Name of the measure.
+    n : int
+        Planned number of units.
+    unit : str
+        What the units are.
+    targets : mapping of str to float
+        Targets: ``half_width``, ``difference``, ``margin``, ``reference``, ``power``,
+        ``assurance``.
+    half_width, power, min_detectable : float
+        Precision and power with ``n`` units, as in :class:`PlanRow`.
+    level : float
+        Confidence level of all comparisons together.
+    level_each : float
+        Confidence level of one comparison.
+    half_width_of : str
+        Quantity that the half-width refers to.
+    method : str
+        Method of the interval or test.
+    assumed : mapping of str to float
+        Assumed values that the plan is based on.
+    table : tuple of PlanRow
+        Precision and power with other numbers of units.
+    n_assured : int or None
+        Number of units that reach the requested half-width with probability
+        ``wanted["assurance"]``.
+    pilot : int or None
+        Number of units of the pilot, if there is one.
+    n_conservative : int or None
+        Number of units required if the true standard deviation is at the upper 80% confidence limit
+        from the pilot.
+    simulated : mapping of str to float
+        Half-width and power found by simulation: samples of ``n`` units drawn from the pilot.
+    notes : tuple of str
+        Notes about the computation.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
@@ -59,7 +98,7 @@ class Plan(JsonSerializable, TidyResult):
 
     @property
     def sentence(self) -> str:
-        """The answer, for people."""
+        """Main result in sentences."""
         from calipers.report.plan import sentence
 
         return sentence(self)
@@ -75,24 +114,28 @@ class Plan(JsonSerializable, TidyResult):
     @overload
     def __getitem__(self, key: slice) -> tuple[PlanRow, ...]: ...
     def __getitem__(self, key: SupportsIndex | slice) -> PlanRow | tuple[PlanRow, ...]:
-        """A row of the table by its index, as in a list."""
+        """Return a row of the table by its index, as in a list."""
         return get_item(self.table, key, "an index")
 
     def kinds(self) -> dict[str, str]:
-        """The columns of :meth:`rows`, and what each holds."""
+        """Return the columns of :meth:`rows` and the type of each."""
         return column_types(
             ("measure", "unit", "planned", "n", "half_width", "power", "min_detectable")
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table, tidy: ``n`` units and what they give, and of which plan: its measure, and the
-        number of units that is ``planned``, which is one of those in ``n``."""
+        """Return the table as tidy rows.
+
+        A row has a number of units ``n``, the precision and power with it, and the plan that it
+        belongs to: the measure, the unit and the ``planned`` number of units, which is one of the
+        values of ``n``.
+        """
         of = {"measure": self.measure, "unit": self.unit, "planned": self.n}
         gives = ("n", "half_width", "power", "min_detectable")
         return [{**of, **{name: getattr(row, name) for name in gives}} for row in self.table]
 
     def to_markdown(self) -> str:
-        """The sentences and the table as GitHub-flavoured Markdown."""
+        """Return the sentences and the table as GitHub-flavored Markdown."""
         return self.to_format("markdown").rstrip()
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""All kinds of results: reading whichever it is, and the JSON Schema of them all."""
+"""Kinds of results: reading a result of any kind, and the JSON Schema of all kinds."""
 
 from __future__ import annotations
 
@@ -81,17 +81,24 @@ _TOLD_BY = {
 
 
 def from_json(text: str | bytes | os.PathLike[str]) -> Any:
-    """The result that JSON holds, whichever kind it is.
+    """Read a result of any kind from JSON.
 
-    ``text`` is JSON, or the path of a file as a :class:`pathlib.Path`. What comes back is an
-    :class:`Evaluation`, a :class:`Comparison`, a :class:`JudgingPlan` (a tuple where there are
-    several), the values per unit, or whatever else was written with ``to_json``. It can be shown,
-    but not computed with anew.
+    The result can be displayed, but not used in further computations.
+
+    Parameters
+    ----------
+    text : str, bytes or path-like
+        JSON text, or the path of a file as a :class:`pathlib.Path`.
+
+    Returns
+    -------
+    Evaluation, Comparison, Plan, PerUnit or another result
+        What was written with ``to_json``; a tuple of plans if there are several.
 
     Raises
     ------
     InputError
-        Where the text is no JSON or does not follow the schema; it says where.
+        If the text is not valid JSON or does not follow the schema; the message says where.
 
     Examples
     --------
@@ -133,11 +140,19 @@ def _result(data: Any) -> Any:
 
 
 def json_schema() -> Schema:
-    """The JSON Schema (2020-12) of everything that is written with ``to_json``.
+    """Return the JSON Schema (2020-12) of everything that ``to_json`` writes.
 
-    It is published as ``results-2.schema.json``. Reading asks a little more than a schema can say:
-    that ``low`` does not lie above ``high``, that columns are of one length, and that systems and
-    measures are named that there are.
+    It is published as ``results-1.schema.json``.
+
+    Returns
+    -------
+    dict
+        The schema.
+
+    Notes
+    -----
+    Reading checks slightly more than a schema can express: that ``low`` is not above ``high``, that
+    columns have the same length, and that systems and measures that are referred to exist.
     """
     defs: dict[str, Schema] = {}
     head = {"schema": {"const": SCHEMA}}

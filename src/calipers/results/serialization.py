@@ -1,13 +1,13 @@
-"""How results are written down as JSON, read again, and described.
+"""JSON serialization of results, and its JSON Schema.
 
-The fields of a result and their types say all there is to it: how it is written, what is accepted
-when it is read, and the published JSON Schema (``calipers/results/results-2.schema.json``), which
-is made of them. An undefined number is NaN here and ``null`` in JSON, always beside its reason; the
-infinite ones are ``"inf"`` and ``"-inf"``.
+The fields of a result and their types determine how it is written, what is accepted when it is
+read, and the published JSON Schema (``calipers/results/results-1.schema.json``), which is generated
+from them. An undefined number is NaN in Python and ``null`` in JSON, always together with its
+reason; infinite numbers are ``"inf"`` and ``"-inf"``.
 
-Metadata of a field say what its type does not: ``as`` is its name in JSON; with ``brief`` it is
-left out where it has its default; with ``details`` it is written with the details only; with
-``own`` it never is.
+The metadata of a field hold what its type does not: ``as`` is its name in JSON; a ``brief`` field
+is omitted if it has its default value; a ``details`` field is only written with ``details=True``;
+an ``own`` field is never written.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OWN: Mapping[str, Any] = {"own": True}
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of a number, which then is neither undefined nor infinite."""
+    """Bounds of a number, which then must be defined and finite."""
 
     low: float
     high: float = math.inf
@@ -56,7 +56,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Choices:
-    """What a text may be."""
+    """Allowed values of a string."""
 
     words: tuple[str, ...]
 
@@ -68,19 +68,19 @@ Matrix = Annotated[FloatArray, 2]
 
 
 def error(path: str, text: str) -> ValueError:
-    """What is wrong, and where."""
+    """Return an ``InputError`` with the location and the problem."""
     from calipers.data.errors import InputError
 
     return InputError(f"{path}: {text}" if path else text)
 
 
 def type_error_message(path: str, expected: str, found: Any) -> ValueError:
-    """``estimates[3].value: expected a number or null, found "abc"``."""
+    """Return the error ``estimates[3].value: expected a number or null, found "abc"``."""
     return error(path, f"expected {expected}, found {abbreviate(found)}")
 
 
 def abbreviate(value: Any) -> str:
-    """What was found, in short."""
+    """Return a short description of an unexpected value."""
     if isinstance(value, Mapping | list | tuple):
         kind = "an object" if isinstance(value, Mapping) else "a list"
         return kind if value else f"an empty {kind.split()[1]}"
@@ -89,14 +89,17 @@ def abbreviate(value: Any) -> str:
 
 
 def join_path(path: str, key: str) -> str:
-    """Where the value of a key stands."""
+    """Return the path of the value of a key."""
     if not re.fullmatch(r"[^\W\d]\w*", key):
         return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
     return f"{path}.{key}" if path else key
 
 
 def result_name(cls: type) -> str:
-    """``"evaluation"``, ``"label-table"``: what the key ``result`` says of a kind of results."""
+    """Return the name of a kind of result, the value of the key ``result``.
+
+    Examples are ``"evaluation"`` and ``"label-table"``.
+    """
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
 
 
@@ -110,64 +113,100 @@ ORIENTATIONS: tuple[str, str] = ("truth-rows", "predicted-rows")
 
 
 def checked_orientation(orientation: str) -> str:
-    """One of ``ORIENTATIONS``."""
+    """Return ``orientation`` if it is one of ``ORIENTATIONS``, else raise a ``ValueError``."""
     if orientation not in ORIENTATIONS:
         raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
     return orientation
 
 
 def checked_layout(layout: str | None) -> str | None:
-    """One of ``LAYOUTS``, or None."""
+    """Return ``layout`` if it is None or one of ``LAYOUTS``, else raise a ``ValueError``."""
     if layout not in (None, *LAYOUTS):
         raise ValueError(f"layout is {layout!r}, expected one of {LAYOUTS}")
     return layout
 
 
 class JsonSerializable:
-    """What can be written down as JSON and read again."""
+    """Base class of results that can be written as JSON and read again."""
 
     __slots__ = ()
 
     def to_dict(self, *, details: bool = False) -> dict[str, Any]:
-        """Plain data for JSON, schema 2; ``details`` adds what is long and seldom wanted."""
+        """Return the result as plain data for JSON, in schema 1.
+
+        Parameters
+        ----------
+        details : bool, default=False
+            Whether to include fields that are long and rarely needed.
+
+        Returns
+        -------
+        dict
+            The plain data.
+        """
         head = {"schema": SCHEMA, "result": result_name(type(self))}
         return {**head, **codec_for(type(self)).plain(self, details=details)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """What :meth:`to_dict` wrote. It can be shown, but not computed with anew.
+        """Read what :meth:`to_dict` wrote.
+
+        The result can be displayed, but not used in further computations.
+
+        Parameters
+        ----------
+        data : mapping
+            The plain data.
+
+        Returns
+        -------
+        JsonSerializable
+            The result.
 
         Raises
         ------
         InputError
-            Where ``data`` do not follow the schema; it says where.
+            If ``data`` do not follow the schema; the message says where.
         """
         return cls.read(data, "")
 
     @classmethod
     def read(cls, data: Any, path: str) -> Self:
-        """What :meth:`to_dict` wrote, from what stands at ``path`` in a document."""
+        """Read what :meth:`to_dict` wrote, from the value at ``path`` in a document."""
         found: Self = codec_for(cls).read(without_head(data, cls, path), path)
         return found
 
     def to_json(self, *, details: bool = False) -> str:
-        """JSON text, schema 2: full precision, NaN as ``null``, infinity as ``"inf"``."""
+        """Return the result as JSON text, in schema 1.
+
+        Numbers have full precision; NaN is ``null`` and infinity ``"inf"``.
+
+        Parameters
+        ----------
+        details : bool, default=False
+            Whether to include fields that are long and rarely needed.
+
+        Returns
+        -------
+        str
+            The JSON text.
+        """
         return dump_json(self.to_dict(details=details))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """What :meth:`to_json` wrote; :meth:`from_dict` says more."""
+        """Read what :meth:`to_json` wrote; see :meth:`from_dict`."""
         return cls.from_dict(load_json(text))
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """What contradicts itself, though each field has its type: the field, and what is wrong."""
+        """Yield contradictions between fields of valid types: the field and the problem."""
         yield from ()
 
 
 def unknown_names(
     places: Mapping[str, Iterable[str]], known: Iterable[str], what: str = "system"
 ) -> Iterator[tuple[str, str]]:
-    """Names that stand at these places and are none of the known ones, as inconsistencies."""
+    """Yield, as inconsistencies, the names at the given paths that are not known."""
     there = tuple(known)
     for place, names in places.items():
         for name in names:
@@ -176,18 +215,18 @@ def unknown_names(
 
 
 def duplicate_names(names: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
-    """Names that stand there twice, as an inconsistency."""
+    """Yield, as an inconsistency, a name that occurs more than once."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         yield where, f"{twice!r} stands there more than once"
 
 
 class SystemPart(Protocol):
-    """What is of one system."""
+    """Protocol of objects that belong to one system."""
 
     @property
     def system(self) -> str:
-        """Its name."""
+        """Name of the system."""
 
 
 S = TypeVar("S", bound=SystemPart)
@@ -195,14 +234,14 @@ T = TypeVar("T")
 
 
 def get_item(items: Sequence[T], key: Any, expected: str) -> T | tuple[T, ...]:
-    """The item at an index, as in a list, or those of a slice.
+    """Return the item at an index, or the items of a slice, as of a list.
 
     Raises
     ------
     IndexError
-        Where there is no such item, which ends loops that count.
+        If there is no such item, which ends iteration by index.
     TypeError
-        For what is neither an index nor, by what is ``expected``, a name.
+        If the key is neither an index nor what is ``expected`` as a name.
     """
     if isinstance(key, slice):
         return tuple(items[key])
@@ -218,8 +257,15 @@ def get_item(items: Sequence[T], key: Any, expected: str) -> T | tuple[T, ...]:
 
 
 def find_system(several: Iterable[S], name: str) -> S:
-    """That of the system of this name, or of the only one that differs from it in capitals alone;
-    :class:`KeyError` says which there are."""
+    """Return the item of the system with this name.
+
+    A name that differs in case alone is accepted if it is the only such name.
+
+    Raises
+    ------
+    KeyError
+        If there is no such system; the message lists those that exist.
+    """
     from calipers.results.name_lookup import match_case_insensitive
 
     there = {one.system: one for one in several}
@@ -230,9 +276,9 @@ def find_system(several: Iterable[S], name: str) -> S:
 
 
 def without_head(data: Any, cls: type, path: str) -> Any:
-    """Return the data of a result, with the names of this schema, once their head is as expected.
+    """Return the data of a result without their head, once the head is valid.
 
-    Files without ``schema`` are of schema 1.
+    Files from before version 0.2 have at most a part of the head.
     """
     if not isinstance(data, Mapping):
         raise type_error_message(path, "an object", data)
@@ -254,7 +300,7 @@ def without_head(data: Any, cls: type, path: str) -> Any:
 
 
 def dump_json(data: Any) -> str:
-    """JSON text."""
+    """Return data as JSON text."""
     return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
 
@@ -263,7 +309,13 @@ _BEGUN = re.compile(r"t(ru?)?|f(a(ls?)?)?|n(ul?)?|[-.]|\.?[eE][-+]?")
 
 
 def load_json(text: str | bytes) -> Any:
-    """The data of JSON text; whatever is no JSON is an ``InputError`` that says where."""
+    """Return the data of JSON text.
+
+    Raises
+    ------
+    InputError
+        If the text is not valid JSON; the message says where.
+    """
     try:
         if isinstance(text, bytes | bytearray):
             text = text.decode("utf-8-sig")
@@ -316,14 +368,14 @@ _REFERENCE = "#/$defs/"
 
 
 class Codec:
-    """How the values of a type are written, what is read as one, and the schema that says so."""
+    """Conversion between the values of a type and JSON, and the JSON Schema of the type."""
 
     def plain(self, value: Any, *, details: bool) -> Json:
-        """The value as JSON has it."""
+        """Return the value as plain data for JSON."""
         raise NotImplementedError
 
     def read(self, data: Json, path: str) -> Any:
-        """The value, which stands at ``path``."""
+        """Return the value of the data at ``path``."""
         raise NotImplementedError
 
     def upgrade(self, data: Json) -> Json:
@@ -334,7 +386,7 @@ class Codec:
         return data
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        """What JSON Schema says of it; what has a name is put into ``defs``."""
+        """Return the JSON Schema of the type; named definitions are added to ``defs``."""
         raise NotImplementedError
 
 
@@ -370,7 +422,7 @@ def _to_float(data: float, path: str) -> float:
 
 
 class _Bounded(Codec):
-    """A number, or a whole one, within bounds."""
+    """Codec of a number or an integer within bounds."""
 
     def __init__(self, bounds: Bounds, *, whole: bool) -> None:
         self.bounds, self.whole = bounds, whole
@@ -400,7 +452,7 @@ class _Bounded(Codec):
 
 
 class _Scalar(Codec):
-    """A value that JSON has a type for."""
+    """Codec of a value that JSON has a type for."""
 
     def __init__(
         self, kind: type, expected: str, good: Callable[[Any], bool], schema: Schema
@@ -430,7 +482,7 @@ _SWITCH = _Scalar(bool, "true or false", lambda data: isinstance(data, bool), {"
 
 
 def _words(words: Sequence[str]) -> Codec:
-    """One of some texts."""
+    """Return the codec of one of several strings."""
     expected = " or ".join(json.dumps(word) for word in words)
     return _Scalar(
         str, expected, lambda data: isinstance(data, str) and data in words, {"enum": list(words)}
@@ -474,14 +526,14 @@ class _List(Codec):
 
 
 def expect_list(data: Any, path: str) -> Sequence[Any]:
-    """The data, which have to be a list."""
+    """Return the data if they are a list, else raise an ``InputError``."""
     if not isinstance(data, list | tuple):
         raise type_error_message(path, "a list", data)
     return data
 
 
 class _Tuple(Codec):
-    """As many values as there are forms."""
+    """Codec of a tuple with one codec for each of its values."""
 
     def __init__(self, parts: tuple[Codec, ...]) -> None:
         self.parts = parts
@@ -531,7 +583,7 @@ class _Map(Codec):
 
 
 class _Numbers(Codec):
-    """An array of numbers, with one axis or two."""
+    """Codec of an array of numbers with one or two axes."""
 
     def __init__(self, axes: int = 1) -> None:
         self.axes = axes
@@ -556,7 +608,7 @@ class _Numbers(Codec):
 
 
 class _IntArray(Codec):
-    """An array of whole numbers."""
+    """Codec of an array of integers."""
 
     lists = _List(_WHOLE)
 
@@ -580,7 +632,7 @@ Positions = Annotated[IntArray, _IntArray]
 
 
 class _Any(Codec):
-    """Whatever JSON can hold."""
+    """Codec of any value that JSON can hold."""
 
     def plain(self, value: Any, *, details: bool) -> Json:
         if isinstance(value, np.ndarray | np.generic):
@@ -608,7 +660,7 @@ class _Any(Codec):
 
 @dataclass(frozen=True)
 class _Field:
-    """A field of a record."""
+    """Field of a record."""
 
     name: str
     attribute: str
@@ -619,7 +671,7 @@ class _Field:
     details: bool
 
     def leaves_out(self, value: Any, *, details: bool) -> bool:
-        """Whether the value is not written."""
+        """Check whether the value is omitted from the output."""
         if self.details and not details:
             return True
         default = self.default() if self.brief else None
@@ -627,7 +679,7 @@ class _Field:
 
 
 class _Record(Codec):
-    """A dataclass, an object of its fields."""
+    """Codec of a dataclass, as an object of its fields."""
 
     def __init__(self, cls: Any) -> None:
         self.cls = cls
@@ -709,7 +761,7 @@ class _Record(Codec):
     def described(
         self, defs: dict[str, Schema], head: Mapping[str, Schema] | None = None
     ) -> Schema:
-        """The object, with what stands before its fields."""
+        """Return the schema of the object, with the ``head`` before its fields."""
         doc = (inspect.getdoc(self.cls) or "").split("\n\n")[0].replace("\n", " ")
         return {
             "description": re.sub(r":\w+:`~?\.?([^`]*)`|``", r"\1", doc),
@@ -741,7 +793,7 @@ def rename_words(data: Json, names: Mapping[str, str]) -> Json:
 
 
 def _hints(cls: Any) -> dict[str, Any]:
-    """The types of the fields. Results that others hold need not have been imported."""
+    """Return the types of the fields; result classes they refer to are imported if needed."""
     from calipers import results
 
     words = set(re.findall(r"\w+", " ".join(str(f.type) for f in fields(cls))))
@@ -754,7 +806,7 @@ def _default(f: dataclasses.Field[Any]) -> Any:
 
 
 def codec_for(hint: Any) -> Any:
-    """The form of a type."""
+    """Return the codec of a type."""
     return _make_codec(hint)
 
 

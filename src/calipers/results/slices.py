@@ -1,4 +1,4 @@
-"""Every measure on parts of the rows or topics."""
+"""Results on slices of the rows or topics."""
 
 from __future__ import annotations
 
@@ -16,11 +16,22 @@ from calipers.results.tidy import TidyResult, column_types, format_reasons
 
 @dataclass(frozen=True, slots=True)
 class SliceEstimate(JsonSerializable):
-    """One measure of one system on one slice of the rows or topics: those with one value of a
-    column.
+    """Estimate of one measure of one system on one slice of the rows or topics.
 
-    ``to_rest`` is the slice minus all others, two independent samples; its ``n`` counts the
-    others, and its ``p_adjusted`` accounts for the other slices of the measure.
+    A slice consists of the rows or topics with one value of a column; its complement are all
+    others.
+
+    Attributes
+    ----------
+    column : str
+        Column that defines the slices.
+    slice : str
+        Value of the column.
+    estimate : Estimate
+        Estimate on the slice.
+    vs_rest : Difference
+        Slice minus its complement, as two independent samples. Its ``n`` is the size of the
+        complement, and its ``p_adjusted`` accounts for the other slices of the measure.
     """
 
     column: str
@@ -29,7 +40,7 @@ class SliceEstimate(JsonSerializable):
     vs_rest: Difference
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """A difference of another system or measure than the estimate."""
+        """Yield a difference of another system or measure than that of the estimate."""
         for name in ("system", "measure"):
             own, expected = getattr(self.vs_rest, name), getattr(self.estimate, name)
             if own != expected:
@@ -38,7 +49,17 @@ class SliceEstimate(JsonSerializable):
 
 @dataclass(frozen=True, slots=True)
 class SliceDifference(JsonSerializable):
-    """Two systems compared on the rows of one slice, pair by pair of rows."""
+    """Paired difference between two systems on the rows of one slice.
+
+    Attributes
+    ----------
+    column : str
+        Column that defines the slices.
+    slice : str
+        Value of the column.
+    difference : Difference
+        Difference on the slice.
+    """
 
     column: str
     slice: str
@@ -60,11 +81,22 @@ _COLUMNS: Mapping[str, Callable[[SliceEstimate], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Slices(JsonSerializable, TidyResult):
-    """Every measure of every system on every slice, and how it differs from the rest.
+    """Estimates on slices of the rows or topics, and differences from all other rows.
 
-    ``differences`` are those of the systems of a comparison within each slice, first those of its
-    primary measure; p-values and intervals account for all slices and pairs, in two families as in
-    :class:`Comparison`.
+    There is an estimate of every measure of every system on every slice.
+
+    Attributes
+    ----------
+    all : tuple of SliceEstimate
+        Estimates on the slices.
+    level : float, default=0.95
+        Confidence level.
+    adjustment : str, default="Holm"
+        Method that adjusts p-values for multiple testing.
+    differences : tuple of SliceDifference
+        Differences between the systems of a comparison within each slice, first those of its
+        primary measure. p-values and intervals account for all slices and pairs, in two families as
+        in :class:`Comparison`.
 
     Examples
     --------
@@ -96,9 +128,25 @@ class Slices(JsonSerializable, TidyResult):
     def __getitem__(
         self, key: tuple[str, ...] | SupportsIndex | slice
     ) -> SliceEstimate | tuple[SliceEstimate, ...]:
-        """``slices[column, slice, measure]`` of one system, or ``slices[column, slice, system,
-        measure]``, the measure by any name that means it, as in an evaluation; or as in a list of
-        all rows, ``slices[0]``."""
+        """Return the estimate of a key, by name or by position.
+
+        Parameters
+        ----------
+        key : tuple of str, int or slice
+            ``slices[column, slice, measure]`` if there is one system, or
+            ``slices[column, slice, system, measure]``. The measure may be given by any name that
+            means it, as in an evaluation. ``slices[0]`` indexes the rows as a list.
+
+        Returns
+        -------
+        SliceEstimate or tuple of SliceEstimate
+            The estimate, or those of the Python slice.
+
+        Raises
+        ------
+        KeyError
+            If the key names no row, or more than one.
+        """
         if not isinstance(key, tuple):
             return get_item(self.all, key, "(column, slice, measure), or an index")
         if len(key) not in (3, 4):
@@ -122,20 +170,20 @@ class Slices(JsonSerializable, TidyResult):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the rows were cut by, in the order given."""
+        """Columns that define the slices, in the order given."""
         return tuple(dict.fromkeys(s.column for s in self.all))
 
     @property
     def unit(self) -> str:
-        """What was cut."""
+        """What the units are: rows or topics."""
         return self.all[0].estimate.unit if self.all else "rows"
 
     def kinds(self) -> dict[str, str]:
-        """The columns of :meth:`rows`, and what each holds."""
+        """Return the columns of :meth:`rows` and the type of each."""
         return column_types(_COLUMNS)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows: one measure of one system on one slice each."""
+        """Return tidy rows, one for each measure of each system on each slice."""
         return [{name: of(s) for name, of in _COLUMNS.items()} for s in self.all]
 
     def __str__(self) -> str:

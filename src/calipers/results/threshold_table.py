@@ -1,4 +1,4 @@
-"""Thresholds of scores, and what each of them would be worth."""
+"""Tables of thresholds of scores, with the measures at each threshold."""
 
 from __future__ import annotations
 
@@ -22,11 +22,23 @@ _CELLS = ("TP", "FP", "FN", "TN")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdTable(JsonSerializable):
-    """What one system would be worth at each of some thresholds; scores at or above are positive.
+    """Measures of one system at each of several thresholds.
 
-    ``counts`` are the rows (or their weight) in the four cells, an entry a threshold; ``values``,
-    ``low`` and ``high`` are by measure, NaN where there is no value or no interval, and ``methods``
-    name their intervals.
+    Scores at or above a threshold are predicted positive.
+
+    Attributes
+    ----------
+    system : str
+        Name of the system.
+    thresholds : ndarray of shape (K,)
+        Thresholds.
+    counts : mapping of str to ndarray of shape (K,)
+        Number of rows (or their total weight) in the cells ``"TP"``, ``"FP"``, ``"FN"`` and
+        ``"TN"``.
+    values, low, high : mapping of str to ndarray of shape (K,)
+        Values and confidence limits, by measure; NaN where there is no value or no interval.
+    methods : mapping of str to str
+        Method of the intervals, by measure.
     """
 
     system: str
@@ -39,11 +51,11 @@ class ThresholdTable(JsonSerializable):
 
     @property
     def above(self) -> FloatArray:
-        """How many rows (or how much weight) lie at or above each."""
+        """Number of rows (or their total weight) with a score at or above each threshold."""
         return self.counts["TP"] + self.counts["FP"]
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Not one number for each threshold, or measures without limits."""
+        """Yield columns of the wrong length, and limits of other measures than ``values``."""
         for of in ("counts", "values", "low", "high"):
             for name, column in getattr(self, of).items():
                 if len(column) != len(self.thresholds):
@@ -57,10 +69,21 @@ class ThresholdTable(JsonSerializable):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdTables(JsonSerializable, TidyResult):
-    """Thresholds of the scores of systems, and every measure at each, with its interval.
+    """Tables of thresholds of several systems, with every measure and its interval at each.
 
-    Intervals are of each threshold alone. ``asked`` are the names of measures that people are to
-    see, such as PPV, where those are not the canonical ones.
+    The intervals hold for each threshold separately.
+
+    Attributes
+    ----------
+    tables : tuple of ThresholdTable
+        Tables of the systems.
+    level : float, default=0.95
+        Confidence level.
+    requested_names : mapping of str to str
+        Display names, such as PPV, of measures that were requested by another name than the
+        canonical one.
+    notes : tuple of str
+        Notes about the computation.
 
     Examples
     --------
@@ -89,28 +112,28 @@ class ThresholdTables(JsonSerializable, TidyResult):
     def __getitem__(
         self, key: str | SupportsIndex | slice
     ) -> ThresholdTable | tuple[ThresholdTable, ...]:
-        """The table of a system, or as in a list of all tables, ``cutoffs[0]``."""
+        """Return the table of a system, or index the tables as a list."""
         if not isinstance(key, str):
             return get_item(self.tables, key, "a system, or an index")
         return find_system(self.tables, key)
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures, by their canonical names."""
+        """Canonical names of the measures."""
         return tuple(self.tables[0].values) if self.tables else ()
 
     def name_of(self, measure: str) -> str:
-        """What people are to see a measure called."""
+        """Return the display name of a measure."""
         return self.requested_names.get(measure, measure)
 
     def kinds(self) -> dict[str, str]:
-        """The columns of :meth:`rows`, and what each holds."""
+        """Return the columns of :meth:`rows` and the type of each."""
         measures = (self.name_of(name) for name in self.measures)
         ends = (f"{name}{end}" for name in measures for end in ("", " low", " high"))
         return column_types(("system", "cutoff", "above", *_CELLS, *ends))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows: one threshold of one system each."""
+        """Return tidy rows, one for each threshold of each system."""
         return [row for table in self.tables for row in self._rows_of(table)]
 
     def _rows_of(self, table: ThresholdTable) -> list[dict[str, Any]]:
@@ -126,11 +149,11 @@ class ThresholdTables(JsonSerializable, TidyResult):
         ]
 
     def to_markdown(self) -> str:
-        """A Markdown table a system."""
+        """Return a Markdown table for each system."""
         return self.to_format("markdown")
 
     def to_latex(self) -> str:
-        """A LaTeX table (booktabs) a system."""
+        """Return a LaTeX table (booktabs) for each system."""
         return self.to_format("latex")
 
     def __str__(self) -> str:

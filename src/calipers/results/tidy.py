@@ -1,4 +1,4 @@
-"""Results as tables: the same rows in the same order, and columns of the same types, each time."""
+"""Results as tidy tables, with a fixed order of rows and fixed column types."""
 
 from __future__ import annotations
 
@@ -28,27 +28,29 @@ _KINDS = {name: kind for kind, names in _HOLD.items() for name in names.split()}
 
 
 def column_types(columns: Iterable[str]) -> dict[str, str]:
-    """What the columns of a table hold, as their names say."""
+    """Return the type of each column, which its name determines."""
     return {name: _KINDS.get(name, NUMBER) for name in columns}
 
 
 def format_reasons(undefined: Mapping[str, int]) -> str:
-    """Reasons and how many units each of them took, as a cell."""
+    """Return the reasons for undefined values and their counts as the text of a cell."""
     return "; ".join(f"{reason}: {n}" for reason, n in undefined.items())
 
 
 class TidyResult:
-    """What can be told in rows."""
+    """Base class of results that can be represented as tidy rows."""
 
     __slots__ = ()
 
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows."""
+        """Return the tidy rows."""
         raise NotImplementedError
 
     def kinds(self) -> Mapping[str, str]:
-        """The columns in their order, and what each holds: ``"text"``, ``"number"``, ``"count"`` or
-        ``"count or none"``."""
+        """Return the columns in order, and the type of each.
+
+        Types are ``"text"``, ``"number"``, ``"count"`` and ``"count or none"``.
+        """
         raise NotImplementedError
 
     def to_format(
@@ -57,23 +59,27 @@ class TidyResult:
         path: str | Path | None = None,
         **look: Any,
     ) -> str:
-        """The document of the result in one of the formats that it is written in; written to
-        ``path`` when one is given.
+        """Return the result as a document in one of the output formats.
 
         Parameters
         ----------
-        format
-            ``"table"`` (text), ``"markdown"``, ``"latex"``, ``"typst"``, ``"org"``, ``"html"``,
-            or a format that another package brings.
-        path
-            The file to write, too.
+        format : str
+            ``"table"`` (text), ``"markdown"``, ``"latex"``, ``"typst"``, ``"org"``, ``"html"``, or
+            a format that another package provides.
+        path : str or Path, optional
+            File to which the document is written as well.
         **look
-            As :meth:`to_text` and its like take it: ``layout``, ``orientation``, ``intervals``.
+            Options of :meth:`to_text` and its like: ``layout``, ``orientation``, ``intervals``.
+
+        Returns
+        -------
+        str
+            The document.
 
         Raises
         ------
         InputError
-            For a format that there is not; it says which there are.
+            If there is no such format; the message lists those that exist.
 
         Examples
         --------
@@ -88,12 +94,12 @@ class TidyResult:
         return save_text(render(self, format, **look), path)
 
     def columns_of_rows(self) -> Mapping[str, list[Any]]:
-        """The rows by column."""
+        """Return the tidy rows by column."""
         rows = self.rows()
         return {name: [row[name] for row in rows] for name in self.kinds()}
 
     def to_arrow(self) -> pa.Table:
-        """Tidy rows as an Arrow table; an undefined value is null."""
+        """Return the tidy rows as an Arrow table; undefined values are null."""
         import pyarrow as pa
 
         types = {TEXT: pa.string(), NUMBER: pa.float64()}
@@ -105,7 +111,10 @@ class TidyResult:
         return pa.table(arrays)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy rows as a pandas frame; ``polars.DataFrame(result.to_arrow())`` for polars."""
+        """Return the tidy rows as a pandas DataFrame.
+
+        For polars, use ``polars.DataFrame(result.to_arrow())``.
+        """
         import pandas as pd
 
         types = {NUMBER: "float64", COUNT: "int64", COUNT_OR_NONE: "Int64"}
@@ -118,7 +127,7 @@ class TidyResult:
         return frame
 
     def to_csv(self) -> str:
-        """Tidy rows as CSV, full precision, undefined values empty."""
+        """Return the tidy rows as CSV in full precision; undefined values are empty."""
         from calipers.report.spreadsheets import csv_text
 
         return csv_text(self.rows(), self.kinds())

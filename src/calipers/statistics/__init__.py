@@ -1,4 +1,4 @@
-"""Sufficient statistics: built from batches of data, merged by ``+``, read by measures."""
+"""Sufficient statistics: built from batches of rows, merged by ``+``, and used by measures."""
 
 from typing import TYPE_CHECKING
 

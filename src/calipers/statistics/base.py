@@ -1,4 +1,4 @@
-"""What every statistic can do: merge with its like, and travel as bytes."""
+"""Base class of the statistics, which can be merged and serialised, and sums that they share."""
 
 from __future__ import annotations
 
@@ -28,9 +28,13 @@ BLOCK = 1 << 16
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:
-    """Σaᵢbᵢ of two columns, on one thread. BLAS would share out a long column among all cores,
-    whose waiting costs many times what the sum does where other work keeps them busy.
+    """Compute the dot product Σaᵢbᵢ of two columns, on one thread.
 
+    BLAS would divide a long column among all cores; waiting for them costs many times the sum
+    itself if other work keeps them busy.
+
+    Examples
+    --------
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
     """
@@ -38,8 +42,23 @@ def dot(a: FloatArray, b: FloatArray) -> float:
 
 
 def effective_size(weight: float | FloatArray, squares: float | FloatArray) -> float:
-    """Kish's effective number of rows, (Σw)²/Σw²: as many rows of equal weight say as much.
+    """Compute Kish's effective number of rows from sums of weights.
 
+    Parameters
+    ----------
+    weight : float or ndarray of shape ()
+        Sum of the weights, Σw.
+    squares : float or ndarray of shape ()
+        Sum of the squared weights, Σw².
+
+    Returns
+    -------
+    float
+        Effective number of rows, (Σw)²/Σw²: the number of rows of equal weight that give a mean the
+        same variance. It is 0 without weight.
+
+    Examples
+    --------
     >>> effective_size(4.0, 10.0)  # weights 1 and 3
     1.6
     """
@@ -47,15 +66,32 @@ def effective_size(weight: float | FloatArray, squares: float | FloatArray) -> f
 
 
 def effective_size_of(weight: FloatArray | IntArray) -> float:
-    """:func:`effective_size` of the weights themselves."""
+    """Compute Kish's effective number of rows from the weights themselves.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,)
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        Effective number of rows, (Σw)²/Σw²; 0 without weight.
+
+    See Also
+    --------
+    effective_size : The same from sums of weights.
+    """
     return effective_size(float(weight.sum()), float(np.square(weight).sum()))
 
 
 def cell_sums(
     cell: npt.NDArray[Any], weight: FloatArray | None, *shape: int
 ) -> tuple[FloatArray, FloatArray]:
-    """How much weight falls into each cell, and how much squared weight: the same array where all
-    weights are one."""
+    """Sum the weights and the squared weights of the rows in each cell.
+
+    Without weights, both arrays are the same object.
+    """
 
     def summed(of: FloatArray | None) -> FloatArray:
         return np.bincount(cell, of, math.prod(shape)).astype(np.float64).reshape(shape)
@@ -65,34 +101,65 @@ def cell_sums(
 
 
 class Statistic:
-    """Base of the statistics, which are frozen dataclasses of arrays and plain values."""
+    """Base class of the statistics.
+
+    A statistic is a frozen dataclass of arrays and plain values. It is built from a batch of rows,
+    and the statistics of two batches are merged by ``+``; measures are computed from it.
+    """
 
     def __add__(self, other: Self) -> Self:
-        """The statistic of both batches together."""
+        """Return the statistic of both batches together.
+
+        Parameters
+        ----------
+        other : Statistic
+            Statistic of the same class, of other rows.
+
+        Returns
+        -------
+        Statistic
+            Merged statistic.
+        """
         raise NotImplementedError
 
     def finalize(self) -> Statistic:
-        """What it stands for, where it only gathers."""
+        """Return the final statistic, if this one only buffers rows; by default itself."""
         return self
 
     def with_unit_weights(self, weight: float) -> Statistic:
-        """The same of rows that weigh 1, where each weighs as much as this; what holds no weights
-        is that already."""
+        """Return the statistic with a common weight of the rows changed to 1.
+
+        Parameters
+        ----------
+        weight : float
+            Weight of every row.
+
+        Returns
+        -------
+        Statistic
+            Statistic of rows of weight 1. A statistic without weights is returned unchanged.
+        """
         return self
 
     def _add_parts(self, other: Self, *names: str) -> Self:
-        """With these of its parts added up."""
+        """Return this statistic with the named parts summed over both."""
         changed: Any = {name: getattr(self, name) + getattr(other, name) for name in names}
         made: Self = replace(self, **changed)  # type: ignore[type-var]
         return made
 
     def _parts(self) -> dict[str, Any]:
-        """What it is made of, by name."""
+        """Return the fields of the statistic by name."""
         names = (f.name for f in fields(self))  # type: ignore[arg-type]
         return {name: getattr(self, name) for name in names}
 
     def to_bytes(self) -> bytes:
-        """A compact serialised form, the same on every platform."""
+        """Serialise the statistic to a compact form that is the same on every platform.
+
+        Returns
+        -------
+        bytes
+            Serialised statistic.
+        """
         arrays: dict[str, Any] = {}
         plain: dict[str, Any] = {}
         for name, value in self._parts().items():
@@ -104,7 +171,18 @@ class Statistic:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The statistic that :meth:`to_bytes` wrote."""
+        """Restore a statistic that :meth:`to_bytes` serialised.
+
+        Parameters
+        ----------
+        data : bytes
+            Serialised statistic.
+
+        Returns
+        -------
+        Statistic
+            Statistic of this class.
+        """
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             plain = json.loads(stored["_plain"].tobytes())
             arrays = {name: stored[name] for name in stored.files if name != "_plain"}
@@ -113,9 +191,23 @@ class Statistic:
 
 
 def leave_one_out_sums(parts: Sequence[S]) -> list[S]:
-    """Of each of several statistics the sum of all others, by sums from either end. Nothing is
-    subtracted, so that no digit is lost where one of them outweighs the others.
+    """Compute for each of several statistics the sum of all others.
 
+    The sums are accumulated from both ends. Nothing is subtracted, so that no digit is lost if one
+    of the statistics is much larger than the others.
+
+    Parameters
+    ----------
+    parts : sequence
+        At least two statistics, or other values that can be added.
+
+    Returns
+    -------
+    list
+        For each part, the sum of all others.
+
+    Examples
+    --------
     >>> leave_one_out_sums([1, 20, 300])
     [320, 301, 21]
     """

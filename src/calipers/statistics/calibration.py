@@ -1,4 +1,4 @@
-"""What calibration is read off: the levels of a table of probabilities; pooled, binned, fitted."""
+"""Distinct probability levels of a score table, and calibration on them: binned or fitted."""
 
 from __future__ import annotations
 
@@ -22,10 +22,20 @@ _HAIR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityLevels:
-    """Distinct probabilities, ascending, with the positive and the total weight at each, and the
-    sum of its squares, from which effective numbers of rows come.
+    """Distinct probabilities with their weights, ascending.
 
-    Levels without weight are left out.
+    Levels without weight are omitted.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (L,)
+        Distinct probabilities, ascending.
+    positive : ndarray of shape (L,)
+        Weight of the positives at each.
+    total : ndarray of shape (L,)
+        Weight of all rows at each.
+    squares : ndarray of shape (L,)
+        Sum of the squared weights at each, from which effective numbers of rows are computed.
 
     Examples
     --------
@@ -43,8 +53,22 @@ class ProbabilityLevels:
 
     @classmethod
     def from_table(cls, table: ScoreTable, place: tuple[int, ...] = ()) -> Self:
-        """The levels of a table of probabilities, of one place of its leading axes where it has
-        any; the same each time, so that what several measures need is fitted once."""
+        """Return the levels of a table of probabilities.
+
+        They are cached with the table, so that what several measures need is fitted once.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            Table whose scores are probabilities.
+        place : tuple of int, default=()
+            Index into the leading axes of the table, if it has any.
+
+        Returns
+        -------
+        ProbabilityLevels
+            Levels with positive weight.
+        """
         return cached(table, ("levels", place), lambda: cls._from_table(table, place))
 
     @classmethod
@@ -66,12 +90,15 @@ class ProbabilityLevels:
 
     @cached_property
     def share(self) -> FloatArray:
-        """The share of positives at each level."""
+        """Proportion of positives at each level."""
         return np.asarray(self.positive / self.total)
 
     @cached_property
     def effective(self) -> FloatArray:
-        """Kish's effective number of rows at each level, which scaled weights leave as it is."""
+        """Kish's effective number of rows at each level.
+
+        It does not depend on the scale of the weights.
+        """
         return np.asarray(np.square(self.total) / self.squares)
 
     @cached_property
@@ -81,7 +108,7 @@ class ProbabilityLevels:
 
     @cached_property
     def prevalence(self) -> float:
-        """The share of positives."""
+        """Proportion of positives among all rows."""
         return float(self.positive.sum()) / self.weight
 
     @property
@@ -90,14 +117,14 @@ class ProbabilityLevels:
         return not 0 < float(self.positive.sum()) < self.weight
 
     def merge_levels(self, first: IntArray) -> Self:
-        """Runs of levels, beginning at ``first``, each with its mean probability."""
+        """Merge runs of levels that begin at ``first``; each has its mean probability."""
         total = np.add.reduceat(self.total, first)
         probability = np.add.reduceat(self.total * self.probability, first) / total
         positive, squares = (np.add.reduceat(of, first) for of in (self.positive, self.squares))
         return type(self)(probability, positive, total, squares)
 
     def clip(self, delta: float) -> Self:
-        """The same with probabilities moved into [Δ, 1 − Δ]."""
+        """Return the levels with their probabilities clipped to [Δ, 1 − Δ]."""
         if delta == 0:
             return self
         return cached(self, ("clipped", delta), lambda: self._clip(delta))
@@ -108,10 +135,10 @@ class ProbabilityLevels:
 
     @cached_property
     def isotonic(self) -> IntArray:
-        """Where the blocks of the isotonic regression of the outcome on the probability begin.
+        """First levels of the blocks of the isotonic regression of the outcome on the probability.
 
-        Pool adjacent violators: neighbours whose shares do not ascend are merged until all do
-        (Ayer and others 1955).
+        They are found by pooling adjacent violators: neighbouring levels whose proportions do not
+        ascend are merged until all do (Ayer and others 1955).
         """
         from calipers import _core
 
@@ -119,29 +146,37 @@ class ProbabilityLevels:
 
     @cached_property
     def isotonic_fit(self) -> FloatArray:
-        """The isotonic regression at each level."""
+        """Isotonic regression at each level."""
         first = self.isotonic
         sizes = np.diff(np.append(first, len(self)))
         return np.repeat(self.merge_levels(first).share, sizes)
 
     def equal_width(self, bins: int) -> IntArray:
-        """Where bins of equal width begin: (0, 1/B], (1/B, 2/B], …, 0 itself in the first; empty
-        ones are left out."""
+        """Return the first levels of bins of equal width, without empty bins.
+
+        The bins are (0, 1/B], (1/B, 2/B], …; 0 itself is in the first.
+        """
         return _run_starts(width_bin(self.probability, bins))
 
     def equal_mass(self, bins: int) -> IntArray:
-        """Where bins of as equal weight as ties allow begin: a level goes where its middle lies."""
+        """Return the first levels of bins whose weights are as equal as ties allow.
+
+        A level is in the bin that contains the middle of its weight.
+        """
         first = np.searchsorted(self._middle, np.arange(bins) / bins)
         return np.unique(first[first < len(self)])
 
     @cached_property
     def _middle(self) -> FloatArray:
-        """The share of the weight below each level and half of its own."""
+        """Proportion of the weight below each level, plus half of its own."""
         return np.asarray((np.cumsum(self.total) - self.total / 2) / self.weight + _HAIR)
 
     def sweep(self) -> IntArray:
-        """Bins of equal weight, as many as there can be before their shares of positives stop
-        ascending (Roelofs and others 2022); every level its own where the shares ascend anyway."""
+        """Return the first levels of the largest number of bins of equal weight that are monotonic.
+
+        The number of bins is increased until their proportions of positives do not ascend any more
+        (Roelofs and others 2022). Every level is its own bin if the proportions ascend anyway.
+        """
         if (np.diff(self.share) >= -_HAIR).all():
             return np.arange(len(self))
         positive, total = (
@@ -164,8 +199,10 @@ class ProbabilityLevels:
 
     @cached_property
     def is_separated(self) -> bool:
-        """Whether a threshold separates the classes (or all probabilities are equal), so that no
-        slope is the most likely."""
+        """Whether a threshold separates the classes (or all probabilities are equal).
+
+        The slope of a recalibration then has no maximum-likelihood estimate.
+        """
         of_positive = np.flatnonzero(self.positive > 0)
         of_negative = np.flatnonzero(self.positive < self.total)
         if not len(of_positive) or not len(of_negative):
@@ -176,23 +213,26 @@ class ProbabilityLevels:
 
     @cached_property
     def logit(self) -> FloatArray:
-        """ln(p/(1 − p)) of each probability."""
+        """Logit ln(p/(1 − p)) of each probability."""
         return np.asarray(np.log(self.probability) - np.log1p(-self.probability))
 
     @property
     def _log_odds(self) -> float:
-        """Of the weight of the positives over that of the negatives, either of which may be far
-        smaller than rounding leaves of one minus the share of the other."""
+        """Log odds of the prevalence.
+
+        They are computed from the weights of both classes, as either may be far smaller than the
+        rounding error of one minus the proportion of the other.
+        """
         return float(np.log(self.positive.sum()) - np.log((self.total - self.positive).sum()))
 
     @cached_property
     def offset(self) -> float:
-        """The most likely a in logit P(y) = a + logit(p).
+        """Maximum-likelihood estimate of a in logit P(y) = a + logit(p).
 
-        It is where Σw·expit(a + logit p) equals the weight of the positives: Newton's steps, halved
-        where they leave the bracket that the extreme logits give. A step of s leaves an error of
-        s²/2 at most, so that one of 1e-8 is the last; to ask for less would be to ask for less than
-        the rounding of a sum over millions.
+        It is where Σw·expit(a + logit p) equals the weight of the positives. It is found by
+        Newton's steps, halved if they leave the bracket that the extreme logits give. A step of s
+        leaves an error of s²/2 at most, so that one of 1e-8 is the last; a smaller tolerance would
+        be below the rounding error of a sum over millions.
         """
         logit = self.logit
         centre = self._log_odds
@@ -212,8 +252,11 @@ class ProbabilityLevels:
 
     @cached_property
     def line(self) -> tuple[float, float]:
-        """The most likely a and b in logit P(y) = a + b·logit(p), by iteratively reweighted least
-        squares whose steps are halved until they gain."""
+        """Maximum-likelihood estimates of a and b in logit P(y) = a + b·logit(p).
+
+        They are found by iteratively reweighted least squares; a step is halved until the
+        likelihood increases.
+        """
         logit = self.logit
         centre = dot(self.total, logit) / self.weight
         scale = float(np.sqrt(dot(self.total, np.square(logit - centre)) / self.weight))
@@ -234,12 +277,16 @@ class ProbabilityLevels:
 def most_likely(
     x: FloatArray, positive: FloatArray, total: FloatArray, beta: FloatArray
 ) -> FloatArray:
-    """The a and b of the most likely line a + b·x of logits, looked for from ``beta`` on; NaN where
-    the weights of nearly all rows vanish beside others."""
+    """Fit the line a + b·x of logits by maximum likelihood, starting from ``beta``.
+
+    NaN is returned if nearly all weights vanish compared with the others.
+    """
 
     def at(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """−ln of the likelihood, its downward gradient and the information; as many levels at a
-        time as stay near the processor."""
+        """Return −ln of the likelihood, its negative gradient and the information matrix.
+
+        They are summed over blocks of levels that fit into the processor's cache.
+        """
         value, gradient, known = 0.0, np.zeros(2), np.zeros((2, 2))
         for begin in range(0, len(x), BLOCK):
             some = slice(begin, begin + BLOCK)
@@ -271,15 +318,16 @@ def most_likely(
 
 
 def information(x: FloatArray, weight: FloatArray) -> FloatArray:
-    """Σw·dd′ over rows with d = (1, x): the Fisher information of a line on the logit scale, where
-    the weights are those of the variances, w·p(1 − p)."""
+    """Compute the Fisher information Σw·dd′ of a line on the logit scale, with d = (1, x).
+
+    The weights are those of the variances, w·p(1 − p).
+    """
     cross = dot(weight, x)
     return np.array([[weight.sum(), cross], [cross, dot(weight, np.square(x))]])
 
 
 def fitted_information(x: FloatArray, total: FloatArray, fitted: FloatArray) -> FloatArray:
-    """The same of weights and fitted probabilities, as many levels at a time as stay near the
-    processor."""
+    """Compute the Fisher information from weights and fitted probabilities, in blocks of levels."""
     known = np.zeros((2, 2))
     for begin in range(0, len(x), BLOCK):
         some = slice(begin, begin + BLOCK)
@@ -288,12 +336,12 @@ def fitted_information(x: FloatArray, total: FloatArray, fitted: FloatArray) -> 
 
 
 def width_bin(probability: FloatArray, bins: int) -> IntArray:
-    """The bin of each probability, from 1 on, of bins of equal width; 0 is in the first."""
+    """Return the bin of each probability, from 1 on, of bins of equal width; 0 is in the first."""
     return np.maximum(np.ceil(probability * bins - _HAIR).astype(np.int64), 1)
 
 
 def expit(x: FloatArray) -> FloatArray:
-    """1/(1 + e⁻ˣ), the inverse of the logit."""
+    """Compute 1/(1 + e⁻ˣ), the inverse of the logit."""
     made = np.asarray(np.maximum(x, -700.0))  # below, exp would overflow
     np.negative(made, out=made)
     np.exp(made, out=made)
@@ -302,5 +350,5 @@ def expit(x: FloatArray) -> FloatArray:
 
 
 def _run_starts(place: IntArray) -> IntArray:
-    """Where a value of an ascending sequence appears first."""
+    """Return where each value of an ascending sequence first appears."""
     return np.flatnonzero(np.append(True, place[1:] != place[:-1]))

@@ -1,4 +1,4 @@
-"""What rows of several classes lose, and how many there are of each class."""
+"""Losses of multiclass predictions, with the class frequencies."""
 
 from __future__ import annotations
 
@@ -15,8 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ClassLosses(Statistic):
-    """The moments of a loss a row, and the weight of the rows of each class: what a system loses
-    beside what it loses who always answers the shares of the classes."""
+    """Moments of a loss per row, with the class frequencies.
+
+    They determine the mean loss of a system and that of the best constant prediction, the class
+    proportions.
+
+    Parameters
+    ----------
+    lost : Moments
+        Moments of the losses.
+    sizes : ndarray of shape (K,)
+        Weight of the rows of each class.
+    """
 
     lost: Moments
     sizes: FloatArray
@@ -25,18 +35,18 @@ class ClassLosses(Statistic):
         return replace(self, lost=self.lost + other.lost, sizes=self.sizes + other.sizes)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the statistic of rows of weight 1, where every row has this weight."""
         return replace(
             self, lost=self.lost.with_unit_weights(weight), sizes=np.rint(self.sizes / weight)
         )
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """Number of rows."""
         return self.lost.rows
 
     @property
     def shares(self) -> FloatArray:
-        """The share of each class."""
+        """Proportion of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight
             return np.asarray(self.sizes / self.sizes.sum())

@@ -1,4 +1,4 @@
-"""Scores of several classes beside the true class of each row, and the rank of the true class."""
+"""Multiclass scores with the true class of each row, and the rank of the true class."""
 
 from __future__ import annotations
 
@@ -15,10 +15,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ClassScoreRows:
-    """A table of shape (n, K), and what one pass over it says of each row.
+    """Table of class scores, with columns computed in one pass over it.
 
-    Losses per row are formulas over these columns, so that none goes over the table again.
+    Losses per row are formulas of these columns, so that no other pass over the table is needed.
 
+    Parameters
+    ----------
+    table : ndarray of shape (n, K)
+        Score, or probability, of each class for each row.
+    highest : ndarray of shape (n,)
+        Class of the highest value of the row, the first one of ties.
+    own : ndarray of shape (n,)
+        Value of the true class of the row.
+    other_squares : ndarray of shape (n,)
+        Sum of the squared values of all other classes.
+
+    Examples
+    --------
     >>> rows = ClassScoreRows.of(np.array([0, 2]), np.array([[0.75, 0.25, 0.0], [0.25, 0.25, 0.5]]))
     >>> rows.highest, rows.own, rows.other_squares
     (array([0, 2]), array([0.75, 0.5 ]), array([0.0625, 0.125 ]))
@@ -36,7 +49,20 @@ class ClassScoreRows:
     def from_scores(
         cls, truth: npt.NDArray[Any], table: npt.NDArray[np.floating[Any]] | Self
     ) -> Self:
-        """Of the class of each row (n), as a position, and a table of any finite values (n, K)."""
+        """Create the columns from true classes and a table of scores.
+
+        Parameters
+        ----------
+        truth : ndarray of shape (n,)
+            True class of each row, as an index.
+        table : ndarray of shape (n, K) or ClassScoreRows
+            Finite values of each class. An instance of this class is returned as it is.
+
+        Returns
+        -------
+        ClassScoreRows
+            Table with its columns.
+        """
         if isinstance(table, cls):
             return table
         from calipers import _core
@@ -46,7 +72,7 @@ class ClassScoreRows:
         return cls(values, highest, own, squares)
 
     def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassScoreRows:
-        """Some of the rows."""
+        """Select some of the rows, by a mask or by indices."""
         return ClassScoreRows(
             self.table[rows], self.highest[rows], self.own[rows], self.other_squares[rows]
         )
@@ -54,12 +80,17 @@ class ClassScoreRows:
 
 @dataclass(frozen=True, eq=False)
 class ClassRanks(Statistic):
-    """Rows counted (weights summed) by the place of their true class among K classes.
+    """Distribution of the rank of the true class among K classes.
 
-    ``counts`` has shape ``(..., K, K)``: ``counts[a, t]`` is the weight of the rows in which ``a``
-    classes score strictly higher than the true one and ``t`` others score the same; leading axes
-    are replicates. ``squares`` holds the sums of squared weights. Without weights they are the
-    same.
+    Parameters
+    ----------
+    counts : ndarray of shape (..., K, K)
+        ``counts[a, t]`` is the weight of the rows in which ``a`` classes score strictly higher than
+        the true one and ``t`` others score the same. Leading axes are replicates.
+    squares : ndarray of shape (..., K, K)
+        Sums of squared weights. Without weights they are the counts.
+    rows : int, default=0
+        Number of rows.
     """
 
     counts: FloatArray
@@ -73,7 +104,22 @@ class ClassRanks(Statistic):
         score: npt.NDArray[np.floating[Any]],
         weight: FloatArray | None = None,
     ) -> Self:
-        """From the true class of each row (n), as a position, and all classes' scores (n, K)."""
+        """Count rows by the rank of their true class.
+
+        Parameters
+        ----------
+        truth : ndarray of shape (n,)
+            True class of each row, as an index.
+        score : ndarray of shape (n, K)
+            Score of each class.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+
+        Returns
+        -------
+        ClassRanks
+            Statistic of the rows.
+        """
         k = score.shape[1]
         cell = rank_cells(truth, score)
         return cls(*cell_sums(cell, weight, k, k), len(cell))
@@ -85,14 +131,28 @@ class ClassRanks(Statistic):
 
     @property
     def total(self) -> FloatArray:
-        """Everything."""
+        """Weight of all rows."""
         return np.asarray(self.counts.sum(axis=(-1, -2)))
 
 
 def rank_cells(
     truth: npt.NDArray[np.integer[Any]], score: npt.NDArray[np.floating[Any]]
 ) -> npt.NDArray[np.int64]:
-    """Of each row K times the number of classes above the true one, plus that of others tied."""
+    """Compute the cell of :class:`ClassRanks` that each row falls into.
+
+    Parameters
+    ----------
+    truth : ndarray of shape (n,)
+        True class of each row, as an index.
+    score : ndarray of shape (n, K)
+        Score of each class.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        K times the number of classes that score higher than the true one, plus the number of other
+        classes that are tied with it.
+    """
     from calipers import _core
 
     return _core.class_ranks(score, np.asarray(truth, np.int64))

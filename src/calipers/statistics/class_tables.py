@@ -1,4 +1,4 @@
-"""Tables of scores of several classes, each against the rest."""
+"""One-vs-rest score tables of several classes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ClassTables(Statistic):
-    """A :class:`ScoreTable` for each of the classes ``labels``, of its scores against those of all
-    others, and the weight of the rows of each; what is averaged over classes."""
+    """One-vs-rest score tables of several classes, for averages over classes.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Names of the K classes.
+    tables : tuple of ScoreTable
+        Table of the scores of each class, against all others.
+    sizes : ndarray of shape (K,)
+        Weight of the rows of each class.
+    """
 
     labels: tuple[str, ...]
     tables: tuple[Any, ...]
@@ -29,29 +38,29 @@ class ClassTables(Statistic):
         return replace(self, tables=tables, sizes=self.sizes + other.sizes)
 
     def with_tables(self, change: Callable[[Any], Any]) -> Self:
-        """With other tables."""
+        """Return the statistic with a function applied to each table."""
         return replace(self, tables=tuple(map(change, self.tables)))
 
     def finalize(self) -> Self:
-        """What was gathered as tables."""
+        """Return the statistic with its buffers converted to tables."""
         return self.with_tables(lambda table: table.finalize())
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the statistic of rows of weight 1, where every row has this weight."""
         made = self.with_tables(lambda table: table.with_unit_weights(weight))
         return replace(made, sizes=np.rint(self.sizes / weight))
 
     def compress(self, cells: int) -> Self:
-        """With tables of so many cells at most, all together."""
+        """Compress the tables to at most this number of cells in all."""
         return self.with_tables(lambda table: table.compress(max(1, cells // len(self.tables))))
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """Number of rows."""
         return int(self.tables[0].rows) if self.tables else 0
 
     @property
     def shares(self) -> FloatArray:
-        """The share of each class."""
+        """Proportion of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight
             return np.asarray(self.sizes / self.sizes.sum())

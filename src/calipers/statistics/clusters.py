@@ -1,4 +1,4 @@
-"""Clusters of points: their moments, and the nearest and farthest points of each."""
+"""Clusters of points: their moments, their separation and their diameters."""
 
 from __future__ import annotations
 
@@ -16,10 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ClusterMoments(Statistic):
-    """Of each of k clusters the number of points, their mean, and the sum of squared distances to
-    it, which merge as those of Chan, Golub and LeVeque (1983); and the sum of distances to given
-    ``centres``, which are those of all points wherever that sum is read.
+    """Sizes, means and dispersions of k clusters.
 
+    They are merged as those of Chan, Golub and LeVeque (1983).
+
+    Parameters
+    ----------
+    size : ndarray of shape (k,)
+        Number of points of each cluster.
+    mean : ndarray of shape (k, d)
+        Mean of the points of each.
+    squares : ndarray of shape (k,)
+        Sum of the squared distances of its points to the mean.
+    centres : ndarray of shape (k, d)
+        Points to which ``apart`` has the distances; the means of all points wherever that is used.
+    apart : ndarray of shape (k,)
+        Sum of the distances of its points to ``centres``.
+
+    Examples
+    --------
     >>> points, cluster = np.array([[0.0], [2.0], [5.0]]), np.array([0, 0, 1])
     >>> moments = ClusterMoments.from_rows(points, cluster, 2)
     >>> moments.mean.tolist(), moments.squares.tolist(), moments.apart.tolist()
@@ -40,8 +55,24 @@ class ClusterMoments(Statistic):
         clusters: int,
         centres: FloatArray | None = None,
     ) -> Self:
-        """Of points (n, d) and the cluster of each as a position; ``centres`` are their means
-        unless given."""
+        """Compute the moments of points and their clusters.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+            Coordinates of the points.
+        cluster : ndarray of shape (n,)
+            Cluster of each point, as an index.
+        clusters : int
+            Number of clusters k.
+        centres : ndarray of shape (k, d), optional
+            Points to which distances are summed. By default they are the means of these points.
+
+        Returns
+        -------
+        ClusterMoments
+            Statistic of the points.
+        """
         size = np.bincount(cluster, minlength=clusters).astype(np.float64)
         mean = cluster_sums(points, cluster, clusters) / np.maximum(size, 1.0)[:, None]
         off = points - mean[cluster]
@@ -71,40 +102,46 @@ class ClusterMoments(Statistic):
 
     @cached_property
     def total(self) -> FloatArray:
-        """All points."""
+        """Total number of points."""
         return np.asarray(self.size.sum())
 
     @cached_property
     def n_clusters(self) -> FloatArray:
-        """The clusters that have points."""
+        """Count of non-empty clusters."""
         return np.asarray(np.count_nonzero(self.size), np.float64)
 
     @cached_property
     def within_sum_squares(self) -> FloatArray:
-        """The sum of squared distances to the means of clusters."""
+        """Within-cluster sum of squares: squared distances to the means of clusters."""
         return np.asarray(self.squares.sum())
 
     @cached_property
     def between(self) -> FloatArray:
-        """That of the means to the mean of all, each as often as its cluster has points."""
+        """Between-cluster sum of squares: squared distances of the means to the overall mean.
+
+        Each is multiplied by the number of points of the cluster.
+        """
         middle = (self.size @ self.mean) / max(float(self.total), 1.0)
         return np.asarray(self.size @ np.square(self.mean - middle).sum(axis=1))
 
     @cached_property
     def gaps(self) -> FloatArray:
-        """The distance of any two means (k, k)."""
+        """Distances between the means of clusters (k, k)."""
         each = [np.square(one - self.mean).sum(axis=1) for one in self.mean]  # never (k, k, d)
         return np.asarray(np.sqrt(np.stack(each)))
 
     @cached_property
     def worst(self) -> FloatArray:
-        """Of each cluster the largest of its overlaps with another (k,)."""
+        """Largest overlap of each cluster with another one (k,)."""
         return np.asarray(self.overlaps.max(axis=-1))
 
     @cached_property
     def overlaps(self) -> FloatArray:
-        """Of any two clusters the sum of mean distances to their centres over the distance of
-        these (k, k); 0 of one and itself, and where one has no points."""
+        """Overlap of each pair of clusters, as in the Davies-Bouldin index (k, k).
+
+        It is the sum of the mean distances to both centres, divided by the distance of the means; 0
+        of a cluster with itself or with an empty one.
+        """
         spread = self.apart / np.maximum(self.size, 1.0)
         there = (self.size > 0)[:, None] & (self.size > 0) & ~np.eye(len(self.size), dtype=bool)
         far = self.gaps
@@ -116,16 +153,25 @@ class ClusterMoments(Statistic):
 def cluster_sums(
     points: FloatArray, cluster: npt.NDArray[np.integer[Any]], clusters: int
 ) -> FloatArray:
-    """The sum of the points of each cluster (k, d)."""
+    """Sum the points of each cluster (k, d)."""
     columns = [np.bincount(cluster, column, clusters) for column in points.T]
     return np.stack(columns, axis=1).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterSeparation(Statistic):
-    """The smallest distance of points of any two of k clusters, infinite where there is none and of
-    a cluster and itself, and the largest of two points of each; built from pairs of points.
+    """Smallest distances between clusters, and the diameters of clusters.
 
+    Parameters
+    ----------
+    apart : ndarray of shape (k, k)
+        Smallest distance of points of each pair of clusters; infinite if there are none, and of a
+        cluster with itself.
+    widest : ndarray of shape (k,)
+        Largest distance of two points of each cluster.
+
+    Examples
+    --------
     >>> pairs = np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([2.0, 5.0, 1.0])
     >>> found = ClusterSeparation.from_pairs(*pairs, 2)
     >>> float(found.apart.min()), found.widest.tolist()
@@ -143,7 +189,22 @@ class ClusterSeparation(Statistic):
         distance: FloatArray,
         clusters: int,
     ) -> Self:
-        """Of pairs of points, the cluster of either and their distance."""
+        """Compute the separation from pairs of points.
+
+        Parameters
+        ----------
+        first, second : ndarray of shape (n,)
+            Clusters of the two points of each pair, as indices.
+        distance : ndarray of shape (n,)
+            Distance of the two points.
+        clusters : int
+            Number of clusters k.
+
+        Returns
+        -------
+        ClusterSeparation
+            Statistic of the pairs.
+        """
         apart, widest = np.full((clusters, clusters), np.inf), np.zeros(clusters)
         same = first == second
         np.minimum.at(apart, (first[~same], second[~same]), distance[~same])

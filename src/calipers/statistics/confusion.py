@@ -1,4 +1,4 @@
-"""The confusion matrix: weighted counts of truth against prediction."""
+"""Confusion matrix: weighted counts of true against predicted classes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ConfusionMatrix(Statistic):
-    """Counts (sums of weights) of each true class (row) predicted as each class (column).
+    """Confusion matrix: weight of the rows of each true class predicted as each class.
 
-    ``counts`` has shape ``(..., K, K)``; leading axes are replicates, thresholds or classes.
-    ``squares`` holds the sums of squared weights in the same cells, from which the effective sizes
-    of weighted samples come; it equals ``counts`` when all weights are one. With two classes the
-    second is the positive one.
+    Measures of any number of classes use the margins (``truth``, ``prediction``), the diagonal
+    (``hits``) and the sums (``total``, ``correct``). Matrices of many classes have these too,
+    although they hold only the non-empty cells (:class:`SparseConfusionMatrix`).
 
-    Measures of any number of classes read the margins (``truth``, ``prediction``), the diagonal
-    (``hits``) and the sums (``total``, ``correct``), which matrices of many classes have too that
-    hold no more than the cells with rows (:class:`SparseConfusionMatrix`).
+    Parameters
+    ----------
+    counts : ndarray of shape (..., K, K)
+        Counts (sums of weights) of each true class (row) predicted as each class (column). Leading
+        axes are replicates, thresholds or classes. With two classes the second is the positive one.
+    squares : ndarray of shape (..., K, K)
+        Sums of squared weights in the same cells, from which the effective sizes of weighted
+        samples are computed; equal to ``counts`` if all weights are 1.
+    labels : tuple of str, default=("negative", "positive")
+        Names of the K classes.
+    rows : int, default=0
+        Number of rows.
     """
 
     counts: FloatArray
@@ -42,7 +50,22 @@ class ConfusionMatrix(Statistic):
         labels: Sequence[str] = ("negative", "positive"),
         weight: FloatArray | None = None,
     ) -> Self:
-        """The matrix of rows whose classes are given as positions in ``labels``."""
+        """Count rows by true and predicted class.
+
+        Parameters
+        ----------
+        truth, predicted : ndarray of shape (n,)
+            Classes of the rows, as indices into ``labels``.
+        labels : sequence of str, default=("negative", "positive")
+            Names of the K classes.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrix of the rows.
+        """
         k = len(labels)
         cell = np.asarray(truth, dtype=np.int64) * k + np.asarray(predicted, dtype=np.int64)
         return cls(*cell_sums(cell, weight, k, k), tuple(labels), len(cell))
@@ -55,7 +78,19 @@ class ConfusionMatrix(Statistic):
         fn: npt.ArrayLike,
         tn: npt.ArrayLike,
     ) -> Self:
-        """The binary matrix (or matrices, elementwise) of four counts of rows of weight one."""
+        """Create a binary matrix (or matrices, elementwise) from four counts of rows of weight 1.
+
+        Parameters
+        ----------
+        tp, fp, fn, tn : array-like
+            True positives, false positives, false negatives and true negatives, broadcast against
+            each other.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrix of shape ``(..., 2, 2)``.
+        """
         tp, fp, fn, tn = np.broadcast_arrays(*(np.asarray(c, np.float64) for c in (tp, fp, fn, tn)))
         counts = np.stack([np.stack([tn, fp], axis=-1), np.stack([fn, tp], axis=-1)], axis=-2)
         return cls(counts, counts, rows=int(counts.sum()) if counts.ndim == 2 else 0)
@@ -66,53 +101,53 @@ class ConfusionMatrix(Statistic):
         return self._add_parts(other, "counts", "squares", "rows")
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the matrix of rows of weight 1, where every row has this weight."""
         counts = np.rint(self.counts / weight)
         return replace(self, counts=counts, squares=counts)
 
     @property
     def tp(self) -> FloatArray:
-        """Positives predicted positive (two classes)."""
+        """True positives (two classes)."""
         return self.cell(1, 1)
 
     @property
     def fp(self) -> FloatArray:
-        """Negatives predicted positive (two classes)."""
+        """False positives (two classes)."""
         return self.cell(0, 1)
 
     @property
     def fn(self) -> FloatArray:
-        """Positives predicted negative (two classes)."""
+        """False negatives (two classes)."""
         return self.cell(1, 0)
 
     @property
     def tn(self) -> FloatArray:
-        """Negatives predicted negative (two classes)."""
+        """True negatives (two classes)."""
         return self.cell(0, 0)
 
     @property
     def positive(self) -> FloatArray:
-        """Everything truly positive."""
+        """Condition positives: weight of the rows that are positive, TP + FN."""
         return self.tp + self.fn
 
     @property
     def negative(self) -> FloatArray:
-        """Everything truly negative."""
+        """Condition negatives: weight of the rows that are negative, FP + TN."""
         return self.fp + self.tn
 
     @property
     def predicted_positive(self) -> FloatArray:
-        """Everything predicted positive."""
+        """Predicted positives: weight of the rows that are predicted positive, TP + FP."""
         return self.tp + self.fp
 
     @property
     def predicted_negative(self) -> FloatArray:
-        """Everything predicted negative."""
+        """Predicted negatives: weight of the rows that are predicted negative, FN + TN."""
         return self.fn + self.tn
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return int(self.counts.shape[-1])
 
     # Sums and each class against the rest are taken once, however many measures read them.
@@ -129,28 +164,30 @@ class ConfusionMatrix(Statistic):
 
     @cached_property
     def hits(self) -> FloatArray:
-        """What is predicted as what it is, by class: the diagonal, shape ``(..., K)``."""
+        """Diagonal: weight of the correctly classified rows of each class, shape ``(..., K)``."""
         return np.diagonal(self.counts, axis1=-2, axis2=-1)
 
     @cached_property
     def total(self) -> FloatArray:
-        """Everything."""
+        """Total weight of the rows."""
         return np.asarray(self.counts.sum(axis=(-1, -2)))
 
     @cached_property
     def correct(self) -> FloatArray:
-        """Everything predicted as what it is; no more than everything, as weights that are added up
-        in another order may be."""
+        """Weight of the correctly classified rows.
+
+        It does not exceed the total, as weights that are summed in another order might.
+        """
         return np.asarray(np.minimum(np.trace(self.counts, axis1=-2, axis2=-1), self.total))
 
     @property
     def has_weights(self) -> bool:
-        """Whether weights other than one went in."""
+        """Whether the rows have weights other than 1."""
         return self.squares is not self.counts and not np.array_equal(self.squares, self.counts)
 
     @property
     def squared(self) -> Self:
-        """The matrix of the sums of squared weights."""
+        """Matrix of the sums of squared weights."""
         # Not kept where it is the matrix itself, which would then hold itself in memory.
         return self if self.squares is self.counts else self._squared
 
@@ -159,33 +196,69 @@ class ConfusionMatrix(Statistic):
         return replace(self, counts=self.squares)
 
     def effective_size(self, margin: str) -> FloatArray:
-        """Kish's effective number of rows of a margin, (Σw)²/Σw²; its count without weights."""
+        """Compute Kish's effective number of rows of a margin.
+
+        Parameters
+        ----------
+        margin : str
+            Name of the property that has the weight of the margin, such as ``"positive"``.
+
+        Returns
+        -------
+        ndarray
+            Effective number of rows, (Σw)²/Σw², which is the count without weights; 0 without rows.
+        """
         weight = getattr(self, margin)
         with np.errstate(invalid="ignore"):
             size = weight**2 / getattr(self.squared, margin)
         return np.where(weight > 0, size, 0.0)
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
-        """What one cell holds, with leading axes."""
+        """Return the weight of one cell, with leading axes."""
         return np.asarray(self.counts[..., truth, predicted])
 
     def distance_sums(self, power: int) -> FloatArray:
-        """Σ |i − j|^power over the rows: how far the predicted classes j stand from the true ones i
-        in the order of the labels."""
+        """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power.
+
+        Parameters
+        ----------
+        power : int
+            Exponent of the distance of the true class i and the predicted class j, by their indices
+            in ``labels``.
+
+        Returns
+        -------
+        ndarray
+            Weighted sum, with leading axes.
+        """
         place = np.arange(self.classes)
         return np.asarray(
             (self.counts * np.abs(place[:, None] - place) ** power).sum(axis=(-1, -2))
         )
 
     def occupied_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """True class, predicted class and weight of each cell that holds rows, in their order (of
-        a single matrix)."""
+        """List the non-empty cells of a single matrix, in the order of the cells.
+
+        Returns
+        -------
+        truth, predicted : ndarray of shape (C,)
+            Class indices of each cell.
+        weight : ndarray of shape (C,)
+            Weight of the rows in each cell.
+        """
         truth, predicted = np.nonzero(self.counts)
         return truth, predicted, self.counts[truth, predicted]
 
     def one_vs_rest(self) -> Any:
-        """Every class against all others: matrices of two classes, shape ``(..., K, 2, 2)``.
+        """Return the binary matrices of each class against all others, shape ``(..., K, 2, 2)``.
 
+        Returns
+        -------
+        ConfusionMatrix
+            Matrices whose positive class is each class in turn.
+
+        Examples
+        --------
         >>> matrix = ConfusionMatrix.from_codes([0, 0, 1, 2], [0, 1, 1, 1], ("a", "b", "c"))
         >>> matrix.one_vs_rest().tp.tolist(), matrix.one_vs_rest().fp.tolist()
         ([1.0, 1.0, 0.0], [0.0, 2.0, 0.0])
@@ -199,24 +272,37 @@ class ConfusionMatrix(Statistic):
         return ConfusionMatrix(counts, squares, ("rest", "class"), self.rows)
 
     def mark_whole_counts(self) -> Self:
-        """The same, where it is known that all cells hold whole numbers."""
+        """Mark the matrix as one whose cells are all integers, and return it."""
         self.__dict__["_whole"] = True
         return self
 
     @cached_property
     def _has_whole_counts(self) -> bool:
-        """Whether the cells hold whole numbers, whose sums are exact."""
+        """Whether all cells are integers, whose sums are exact."""
         return np.array_equal(self.counts, np.rint(self.counts))
 
     def _indicator(self) -> ConfusionMatrix:
-        """1 in each cell that holds rows."""
+        """Return the matrix with 1 in each non-empty cell."""
         filled = (self.counts > 0).astype(np.float64)
         return replace(self, counts=filled, squares=filled)
 
     def class_matrix(self, label: str) -> Any:
-        """One class against all others, shape ``(..., 2, 2)``.
+        """Return the binary matrix of one class against all others, shape ``(..., 2, 2)``.
 
-        Raises ``ValueError`` when there is no such class.
+        Parameters
+        ----------
+        label : str
+            Name of the class.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrix whose positive class is this one.
+
+        Raises
+        ------
+        ValueError
+            If there is no such class.
         """
         place = self._label_index.get(label)
         if place is None:
@@ -231,8 +317,18 @@ class ConfusionMatrix(Statistic):
         return {label: place for place, label in enumerate(self.labels)}
 
     def pool(self, picked: npt.NDArray[np.bool_] | None = None) -> Any:
-        """The matrices of :meth:`one_vs_rest`, or some of them, added up, of which micro averages
-        are taken."""
+        """Sum the matrices of :meth:`one_vs_rest`, for micro averages.
+
+        Parameters
+        ----------
+        picked : ndarray of bool of shape (K,), optional
+            Classes to sum over. By default all are.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Pooled matrix of two classes.
+        """
         each = self.one_vs_rest()
 
         def added(cells: FloatArray) -> FloatArray:
@@ -244,15 +340,25 @@ class ConfusionMatrix(Statistic):
         return replace(each, counts=counts, squares=squares)
 
     def averaging(self, average: str | None) -> FloatArray:
-        """What each of the matrices of :meth:`one_vs_rest` counts for in a mean over classes, shape
-        ``(..., K)``: the weight of its true rows for ``"weighted"``, else 1 where the class occurs
-        in truth or prediction."""
+        """Return the weight of each matrix of :meth:`one_vs_rest` in a mean over classes.
+
+        Parameters
+        ----------
+        average : str or None
+            Kind of average.
+
+        Returns
+        -------
+        ndarray of shape (..., K)
+            Weight of the true rows of each class for ``"weighted"``, otherwise 1 if the class
+            occurs in truth or prediction, else 0.
+        """
         if average == "weighted":
             return self.positive
         return (self.positive + self.predicted_positive > 0).astype(np.float64)
 
     def constant(self) -> Self:
-        """The K matrices of always answering one class, as a leading axis."""
+        """Return the K matrices of always predicting one class, as a leading axis."""
         k = len(self.labels)
         out = np.zeros((k, k, k))
         for j in range(k):
@@ -260,9 +366,26 @@ class ConfusionMatrix(Statistic):
         return replace(self, counts=out, squares=out)
 
     def resample(self, replicates: int, seed: int) -> Self:
-        """Bootstrap replicates as a leading axis: multinomial draws of the cells.
+        """Draw bootstrap replicates, as multinomial samples of the cells.
 
-        That is exactly the bootstrap of rows, at none of its cost, when every row weighs one.
+        This is exactly the bootstrap of the rows, at a much lower cost, if every row has weight 1.
+
+        Parameters
+        ----------
+        replicates : int
+            Number of replicates.
+        seed : int
+            Seed of the random generator.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrices with the replicates as a leading axis.
+
+        Raises
+        ------
+        ValueError
+            If the rows have weights.
         """
         drawn = self._redrawn(self.counts.ravel(), replicates, seed)
         counts = drawn.reshape(replicates, *self.counts.shape)
@@ -278,8 +401,19 @@ class ConfusionMatrix(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class LabelMatrices(ConfusionMatrix):
-    """One matrix of two classes for each of L labels that a row may have several of: ``counts`` has
-    shape ``(..., L, 2, 2)``, and ``labels`` holds their L names."""
+    """Binary confusion matrices of L labels, of which a row may have several.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., L, 2, 2)
+        Counts (sums of weights) of each label. Leading axes are replicates.
+    squares : ndarray of shape (..., L, 2, 2)
+        Sums of squared weights in the same cells.
+    labels : tuple of str
+        Names of the L labels.
+    rows : int, default=0
+        Number of rows.
+    """
 
     @classmethod
     def from_sets(
@@ -289,22 +423,38 @@ class LabelMatrices(ConfusionMatrix):
         labels: Sequence[str],
         weight: FloatArray | None = None,
     ) -> Self:
-        """The matrices of rows (n, L) that say which labels each has, and is said to have."""
+        """Count rows by their true and predicted labels.
+
+        Parameters
+        ----------
+        truth, predicted : ndarray of bool of shape (n, L)
+            Whether each row has, and is predicted to have, each label.
+        labels : sequence of str
+            Names of the L labels.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+
+        Returns
+        -------
+        LabelMatrices
+            Matrices of the labels.
+        """
         number = len(labels)
         cell = (np.arange(number) * 4 + 2 * truth + predicted).ravel()
         each = None if weight is None else np.repeat(weight, number)
         return cls(*cell_sums(cell, each, number, 2, 2), tuple(labels), len(truth))
 
     def one_vs_rest(self) -> Any:
-        """The matrices themselves."""
+        """Return the matrices themselves."""
         return ConfusionMatrix(self.counts, self.squares, ("rest", "class"), self.rows)
 
 
 def _one_vs_rest(matrix: ConfusionMatrix) -> FloatArray:
-    """Each class against the rest, shape ``(..., K, 2, 2)``.
+    """Count each class against all others, shape ``(..., K, 2, 2)``.
 
-    What is left of a margin comes by subtraction. That is exact for counts; of weights rounding may
-    leave a hair where no row is, so that cells without rows are found by counting and set to 0.
+    The remaining cells are computed from the margins by subtraction. That is exact for counts; with
+    weights, rounding may leave a small value in a cell without rows, so that empty cells are found
+    by counting and set to 0.
     """
 
     def parts(cells: ConfusionMatrix) -> tuple[FloatArray, ...]:

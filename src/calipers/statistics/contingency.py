@@ -1,4 +1,4 @@
-"""How two partitions of the same points meet: true classes and clusters."""
+"""Contingency table of two partitions of the same points: true classes and clusters."""
 
 from __future__ import annotations
 
@@ -24,9 +24,23 @@ _AT_ONCE = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class ContingencyTable(Statistic):
-    """The points of each class in each cluster: of C occupied cells what they hold (..., C), and
-    the class and the cluster of each, as positions in ``classes`` and ``clusters``.
+    """Contingency table of classes and clusters, by its C non-empty cells.
 
+    Parameters
+    ----------
+    held : ndarray of shape (..., C)
+        Number of points in each cell. Leading axes are replicates.
+    class_of, cluster_of : ndarray of shape (C,)
+        Class and cluster of each cell, as indices into ``classes`` and ``clusters``.
+    classes : tuple of str
+        Names of the K classes.
+    clusters : tuple of str
+        Names of the L clusters.
+    rows : int, default=0
+        Number of points.
+
+    Examples
+    --------
     >>> table = ContingencyTable.from_codes(np.array([0, 0, 1]), np.array([1, 1, 0]), "ab", "xy")
     >>> table.held.tolist(), table.class_sizes.tolist(), table.cluster_sizes.tolist()
     ([2.0, 1.0], [2.0, 1.0], [1.0, 2.0])
@@ -48,8 +62,22 @@ class ContingencyTable(Statistic):
         clusters: Sequence[str],
         alike: FloatArray | None = None,
     ) -> Self:
-        """The table of points whose class and cluster are given as positions, or of as many as are
-        ``alike``."""
+        """Count points by class and cluster.
+
+        Parameters
+        ----------
+        truth, cluster : ndarray of shape (n,)
+            Class and cluster of each point, as indices.
+        classes, clusters : sequence of str
+            Names of the classes and of the clusters.
+        alike : ndarray of shape (n,), optional
+            Number of identical points that each entry stands for. By default it is 1.
+
+        Returns
+        -------
+        ContingencyTable
+            Table of the points.
+        """
         flat = np.asarray(truth, np.int64) * len(clusters) + cluster
         if alike is None:
             place, held = np.unique(flat, return_counts=True)
@@ -79,9 +107,25 @@ class ContingencyTable(Statistic):
         like: ContingencyTable,
         chance: float = 1.0,
     ) -> Self:
-        """The table of what cells hold (..., C), several of which may have one class and cluster.
-        The names are those of another table, and so is what chance makes of it, times ``chance``:
-        it hardly changes between draws, and is dear."""
+        """Create a table from the counts of cells, of which several may be the same.
+
+        Parameters
+        ----------
+        held : ndarray of shape (..., C)
+            Number of points in each cell.
+        class_of, cluster_of : ndarray of shape (C,)
+            Class and cluster of each cell, as indices.
+        like : ContingencyTable
+            Table whose names are used, and whose expected mutual information: it hardly changes
+            between draws, and takes long to compute.
+        chance : float, default=1.0
+            Factor of that expected information.
+
+        Returns
+        -------
+        ContingencyTable
+            Table with equal cells merged.
+        """
         number = len(like.clusters)
         place, inverse = np.unique(class_of * number + cluster_of, return_inverse=True)
         merged = held if len(place) == len(inverse) else _sums(held, inverse, len(place))
@@ -93,27 +137,27 @@ class ContingencyTable(Statistic):
 
     @cached_property
     def total(self) -> FloatArray:
-        """All points."""
+        """Total number of points."""
         return np.asarray(self.held.sum(axis=-1))
 
     @cached_property
     def class_sizes(self) -> FloatArray:
-        """The points of each class (..., K)."""
+        """Size of each class, in points (..., K)."""
         return _sums(self.held, self.class_of, len(self.classes))
 
     @cached_property
     def cluster_sizes(self) -> FloatArray:
-        """The points of each cluster (..., L)."""
+        """Size of each cluster, in points (..., L)."""
         return _sums(self.held, self.cluster_of, len(self.clusters))
 
     @cached_property
     def largest(self) -> FloatArray:
-        """The points of its most frequent class in each cluster (..., L)."""
+        """Points of the most frequent class in each cluster (..., L)."""
         return _sums(self.held, self.cluster_of, len(self.clusters), "maximum")
 
     @cached_property
     def pairs(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Pairs of points: together in both partitions, in classes, in clusters, and all."""
+        """Pair counts of points: together in both partitions, in classes, in clusters, and all."""
         both, classes, clusters = (
             (of * (of - 1) / 2).sum(axis=-1)
             for of in (self.held, self.class_sizes, self.cluster_sizes)
@@ -122,7 +166,7 @@ class ContingencyTable(Statistic):
 
     @cached_property
     def entropies(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Of classes, of clusters, and what they share, in nats."""
+        """Entropies of classes and of clusters, and their mutual information, in nats."""
         # Shares and not counts under the logarithm, so that little is lost to cancellation.
         whole = np.maximum(self.total, 1e-300)[..., None]
         of_class, of_cluster = self.class_sizes / whole, self.cluster_sizes / whole
@@ -134,8 +178,10 @@ class ContingencyTable(Statistic):
 
     @cached_property
     def expected_information(self) -> FloatArray:
-        """The information that classes and clusters of these sizes share by chance: its mean over
-        all ways to deal the points out (Vinh, Epps and Bailey 2010)."""
+        """Mean mutual information of random partitions with these class and cluster sizes.
+
+        The expectation is over all permutations of the points (Vinh, Epps and Bailey 2010).
+        """
         if "_chance" in self.__dict__:
             like, share = self.__dict__["_chance"]
             return np.asarray(like.expected_information * share)
@@ -146,13 +192,21 @@ class ContingencyTable(Statistic):
 
     @cached_property
     def n_nonempty(self) -> tuple[Any, Any]:
-        """How many classes have points, and how many clusters."""
+        """Pair of the numbers of non-empty classes and clusters."""
         sizes = self.class_sizes, self.cluster_sizes
         return tuple(np.count_nonzero(of > 0, axis=-1) for of in sizes)
 
     def leave_one_out(self) -> Iterator[tuple[Self, FloatArray]]:
-        """The tables without one of the points of a cell, some (b, C) at a time, and of how many
-        points the loss makes such a table."""
+        """Iterate over the tables with one point of a cell left out.
+
+        Yields
+        ------
+        table : ContingencyTable
+            Batch of b tables, (b, C). Cells whose loss changes all measures alike are represented
+            by one.
+        points : ndarray of shape (b,)
+            Number of points that each table stands for.
+        """
         at_most = self.held == self.largest[self.cluster_of]
         ties = np.bincount(self.cluster_of, at_most, len(self.clusters))[self.cluster_of]
         sizes = self.class_sizes[self.class_of], self.cluster_sizes[self.cluster_of]
@@ -172,7 +226,7 @@ class ContingencyTable(Statistic):
             yield made, points[begin : begin + step]
 
     def constant(self) -> Self:
-        """All points in one cluster, as a leading axis."""
+        """Return the table with all points in one cluster, as a leading axis."""
         there = np.flatnonzero(self.class_sizes)
         none = np.zeros(len(there), np.int64)
         held = self.class_sizes[there][None]
@@ -180,7 +234,7 @@ class ContingencyTable(Statistic):
 
 
 def _sums(held: FloatArray, code: IntArray, size: int, by: str = "add") -> FloatArray:
-    """What cells of one code hold together, or at most."""
+    """Sum the cells of each code, or take their maximum."""
     out = np.zeros((*held.shape[:-1], size))
     if len(code):
         order = np.argsort(code, kind="stable")
@@ -194,8 +248,10 @@ def _log(of: FloatArray) -> FloatArray:
 
 
 def _expected_information(a: FloatArray, b: FloatArray) -> float:
-    """The mean information of classes of the sizes ``a`` and clusters of the sizes ``b``: of each
-    pair of sizes the number of shared points is hypergeometric."""
+    """Compute the expected mutual information of partitions of sizes ``a`` and ``b``.
+
+    The number of points that a class and a cluster share is hypergeometric.
+    """
     n, total = float(a.sum()), 0.0
     if len(a) < 2 or len(b) < 2:
         return 0.0

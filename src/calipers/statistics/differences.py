@@ -1,4 +1,4 @@
-"""How differences of two systems on the same units are spread, in bounded memory."""
+"""Distribution of the differences of two systems on the same units, in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,31 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class MajorityValue(Statistic):
-    """The value that more than half of some rows have, but for rounding, if there is one, and how
-    many of the rows among which it was ``counted`` have it. ``size`` is the largest of all values.
+    """Majority value of some rows: the one that more than half of them have, if there is one.
 
-    Each batch counts its median, which is that value where more than half of its rows have it. By
-    how many these are more than the others is the ``margin``, which others take away (Boyer and
-    Moore 1991): where none is left no value is that common. Where the one that is left was not
-    counted in every batch, it is not ``certain``, and ``known`` when the rows are looked at anew.
+    Values are equal if they differ by no more than rounding. Each batch counts its median, which is
+    the majority value if more than half of its rows have it. The ``margin`` by which these rows
+    outnumber the others is reduced by rows with other values (Boyer and Moore 1991): if nothing
+    remains of it, there is no majority. If the remaining value was not counted in every batch, the
+    count is not ``is_certain``; it is if the value is given as ``known`` in a second pass.
 
+    Parameters
+    ----------
+    rows : int
+        Number of rows.
+    size : float
+        Largest absolute value.
+    value : float
+        Majority value.
+    held : int
+        Number of the counted rows that have it.
+    counted : int
+        Number of the rows among which it was counted.
+    margin : int
+        Surplus of the rows that have it.
+
+    Examples
+    --------
     >>> one, two = np.array([0.0, 0.0, 0.5]), np.array([1.0, 1.0, 0.0, 0.0])
     >>> both = MajorityValue.of(one) + MajorityValue.of(two)
     >>> both.certain, (MajorityValue.of(one, both) + MajorityValue.of(two, both)).others
@@ -46,7 +63,20 @@ class MajorityValue(Statistic):
 
     @classmethod
     def from_values(cls, values: FloatArray, known: Self | None = None) -> Self:
-        """Of values, all of them finite."""
+        """Count the majority value of finite values.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            Values of the rows.
+        known : MajorityValue, optional
+            Majority value of all rows, from a first pass. By default the median is counted.
+
+        Returns
+        -------
+        MajorityValue
+            Statistic of the values.
+        """
         n = len(values)
         size = float(np.abs(values).max(initial=0.0)) if known is None else known.size
         value = known.value if known else float(np.median(values)) if n else 0.0
@@ -68,18 +98,32 @@ class MajorityValue(Statistic):
 
     @property
     def is_certain(self) -> bool:
-        """Whether it is known how many rows have another value."""
+        """Whether the number of rows with another value is known."""
         return not self.margin or self.counted == self.rows
 
     @property
     def n_others(self) -> int:
-        """How many rows have another value; all of them where none is that common."""
+        """Number of rows with another value; all of them if there is no majority."""
         return self.rows - self.held if 2 * self.held > self.rows else self.rows
 
 
 def count_signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
-    """How many values are above 0, equal to it and below, each of them so many ``times``.
+    """Count the values above 0, equal to 0 and below 0.
 
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Values to count.
+    times : ndarray of shape (n,), optional
+        Number of times that each value counts. By default it is 1.
+
+    Returns
+    -------
+    tuple of int
+        Numbers of positive, zero and negative values.
+
+    Examples
+    --------
     >>> count_signs(np.array([0.5, 0.0, -0.25, 1.0]))
     (2, 1, 1)
     >>> count_signs(np.array([0.5, 0.0]), times=np.array([3.0, 2.0]))
@@ -93,7 +137,7 @@ def count_signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
 
 
 def _sum_of_signs(one: Signs | None, other: Signs | None) -> Signs | None:
-    """Those of both, where they are known of both."""
+    """Add the sign counts of both, or return None if either is unknown."""
     if one is None or other is None:
         return None
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]
@@ -101,13 +145,30 @@ def _sum_of_signs(one: Signs | None, other: Signs | None) -> Signs | None:
 
 @dataclass(frozen=True, eq=False)
 class UnitDifferences(Statistic):
-    """Values of units whose mean a difference of two systems is, but for what they have in common:
-    how they are spread, and how many differ at all. Of values of units these are those that are
-    not 0 (``nonzero``); of how much each row moves the difference, those that do so otherwise than
-    most rows, of either class. ``signs`` are how many units have a value above 0, none and one
-    below, where units have values that can be compared one by one. ``exact`` says whether the
-    difference is their mean, so that none is beyond the largest difference there can be.
+    """Distribution of the differences of two systems per unit, and the number of units that differ.
 
+    The difference of the systems is the mean of the values, up to a constant that all have in
+    common. They are either differences of values of units, of which those that are not 0 differ, or
+    influence values of rows, of which those differ that are not equal to the majority value of
+    their class.
+
+    Parameters
+    ----------
+    spread : Histogram
+        Distribution of the values.
+    nonzero : int, optional
+        Number of units whose difference is not 0.
+    classes : tuple of MajorityValue, default=()
+        Majority values of the influence values, of each class.
+    signs : tuple of int, optional
+        Numbers of units with a difference above 0, equal to 0 and below 0, if units have values
+        that can be compared one by one.
+    exact : bool, default=False
+        Whether the difference of the systems is the mean of the values, so that none of them is
+        beyond the largest possible difference.
+
+    Examples
+    --------
     >>> UnitDifferences.of_values(np.array([0.0, 0.5, 0.0, -0.25])).differing
     2
     >>> UnitDifferences.of_rows(np.array([-0.1, 0.3, -0.1, -0.1])).differing
@@ -122,7 +183,20 @@ class UnitDifferences(Statistic):
 
     @classmethod
     def from_values(cls, values: FloatArray, weight: FloatArray | None = None) -> Self:
-        """Of differences of values of units."""
+        """Create the statistic of differences of values of units.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            Difference of each unit.
+        weight : ndarray of shape (n,), optional
+            Weights of the units. By default all are 1.
+
+        Returns
+        -------
+        UnitDifferences
+            Statistic of the units.
+        """
         spread = Histogram.from_rows(values, weight)
         sizes = np.abs(values)
         with np.errstate(invalid="ignore"):
@@ -131,7 +205,7 @@ class UnitDifferences(Statistic):
 
     @classmethod
     def from_signs(cls, signs: Signs) -> Self:
-        """Of units that are compared one by one and no more."""
+        """Create the statistic of units whose signs alone are known."""
         return cls(Histogram.from_rows(np.zeros(0)), signs=signs)
 
     @classmethod
@@ -144,8 +218,26 @@ class UnitDifferences(Statistic):
         exact: bool = False,
         known: Sequence[MajorityValue] = (),
     ) -> Self:
-        """Of how much each row moves a difference, times what all weigh; with the commonest values
-        of all rows, where these are ``known``."""
+        """Create the statistic of influence values of rows, times the total weight.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            Influence of each row on the difference, times the total weight.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+        positive : ndarray of bool of shape (n,), optional
+            Class of each row, if rows of either class have a majority value of their own.
+        exact : bool, default=False
+            Whether the difference is the mean of the values.
+        known : sequence of MajorityValue, default=()
+            Majority values of all rows, from a first pass.
+
+        Returns
+        -------
+        UnitDifferences
+            Statistic of the rows.
+        """
         spread = Histogram.from_rows(values, weight)
         if not spread.is_bounded:
             return cls(spread, exact=exact)
@@ -156,17 +248,17 @@ class UnitDifferences(Statistic):
 
     @property
     def is_certain(self) -> bool:
-        """Whether it is known how many units differ."""
+        """Whether the number of units that differ is known."""
         return all(of.is_certain for of in self.classes)
 
     @property
     def differing(self) -> int:
-        """How many units differ."""
+        """Number of units that differ."""
         return sum(of.n_others for of in self.classes) if self.nonzero is None else self.nonzero
 
     @property
     def mean(self) -> float:
-        """The mean of the values."""
+        """Mean of the values."""
         return float(np.average(self.spread.mean, weights=self.spread.sums))
 
     def __add__(self, other: Self) -> Self:
@@ -182,10 +274,10 @@ class UnitDifferences(Statistic):
         )
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the statistic of rows of weight 1, where every row has this weight."""
         return replace(self, spread=self.spread.with_unit_weights(weight))
 
 
 def _add_known(one: int | None, other: int | None) -> int | None:
-    """The sum of what is known of both."""
+    """Add two numbers, or return None if either is unknown."""
     return None if one is None or other is None else one + other

@@ -1,4 +1,4 @@
-"""Rankings of documents that are judged in groups, or by preferences between two of them."""
+"""Rankings of documents that are judged in groups, or by pairwise preferences."""
 
 from __future__ import annotations
 
@@ -33,16 +33,37 @@ Levels = Mapping[str, float]
 
 @dataclass(frozen=True, eq=False)
 class GroupedRankings(Statistic):
-    """Per topic: how many documents were retrieved, the rank of each judged one, and what each
-    group says of them. Groups are subtopics, assessors, or sets of preferences.
+    """Retrieved documents of each topic, with the judgments of each group.
 
-    Topics stand in bytewise order. ``documents`` (T+1) cuts ``rank``, ``tied_from`` and ``tied_to``
-    into topics; a topic's documents are all that any group judges, in ascending order of their
-    ids, with rank 0 where not retrieved. ``groups`` (T+1) cuts the groups ``group_names`` (in
-    bytewise order) into topics, and ``judgments`` (G+1) cuts ``document``, ``part`` and ``level``
-    into groups: of which of the topic's documents a group says what, part by part. ``part`` numbers
-    the parts of a group of preferences, within which levels can be compared; elsewhere it is 0. All
-    but ``retrieved``, ``rank`` and the ties is the same for every run.
+    Groups are subtopics, assessors, or sets of preferences. All but ``retrieved``, ``rank`` and the
+    ties is the same for every run.
+
+    Parameters
+    ----------
+    topics : tuple of str
+        Names of the T topics, in bytewise order.
+    retrieved : ndarray of shape (T,)
+        Number of retrieved documents of each topic.
+    documents : ndarray of shape (T + 1,)
+        Offsets of the topics in ``rank``, ``tied_from`` and ``tied_to``. The documents of a topic
+        are all that any group judges, in ascending order of their ids.
+    rank : ndarray of shape (D,)
+        Rank of each document, from 1; 0 if it was not retrieved.
+    tied_from, tied_to : ndarray of shape (D,)
+        First and last rank of the documents of the same score.
+    groups : ndarray of shape (T + 1,)
+        Offsets of the topics in ``group_names``.
+    group_names : tuple of str
+        Names of the G groups, in bytewise order within a topic.
+    judgments : ndarray of shape (G + 1,)
+        Offsets of the groups in ``document``, ``part`` and ``level``.
+    document : ndarray of shape (J,)
+        Document of each judgment, as an index among those of the topic.
+    part : ndarray of shape (J,)
+        Number of the part of a group of preferences, within which levels can be compared; otherwise
+        0.
+    level : ndarray of shape (J,)
+        Level, or grade, of the document.
     """
 
     topics: tuple[str, ...]
@@ -67,8 +88,21 @@ class GroupedRankings(Statistic):
         rankings: Sequence[Sequence[str]],
         judgments: Sequence[Mapping[str, Levels | Sequence[Levels]]],
     ) -> Self:
-        """From rankings without ties, best document first, and for each the levels by group and
-        document: ``{"subtopic": {"document": 1}}``; for a group of several parts a list of them."""
+        """Create the statistic of rankings without ties.
+
+        Parameters
+        ----------
+        rankings : sequence of sequence of str
+            Document ids of each topic, best first.
+        judgments : sequence of mapping
+            Levels by group and document for each topic, ``{"subtopic": {"document": 1}}``; a list
+            of mappings of documents for a group of several parts.
+
+        Returns
+        -------
+        GroupedRankings
+            Statistic of the rankings.
+        """
         retrieved, ranks, names = [], [], []
         rows: list[list[tuple[int, int, float]]] = []
         for ranking, groups in zip(rankings, judgments, strict=True):
@@ -109,7 +143,7 @@ class GroupedRankings(Statistic):
         return len(self.topics)
 
     def __add__(self, other: Self) -> Self:
-        """The topics of both; a topic may stand in one only."""
+        """Return the topics of both; a topic may occur in one of them only."""
         topics, order = merge_topics(self.topics, other.topics)
         both = type(self)(
             topics,
@@ -122,7 +156,18 @@ class GroupedRankings(Statistic):
         return both.take(order)
 
     def take(self, topics: npt.NDArray[Any]) -> Self:
-        """The topics at these positions, in this order."""
+        """Select topics, in this order.
+
+        Parameters
+        ----------
+        topics : ndarray
+            Indices of the topics, or a mask.
+
+        Returns
+        -------
+        GroupedRankings
+            Statistic of these topics.
+        """
         picked = np.arange(len(self))[topics]
         documents, document_rows = take_segments(self.documents, picked)
         groups, group_rows = take_segments(self.groups, picked)
@@ -139,7 +184,18 @@ class GroupedRankings(Statistic):
         )
 
     def cut(self, depth: int) -> Self:
-        """The same rankings, each without the documents below that rank."""
+        """Return the rankings without the documents below a rank.
+
+        Parameters
+        ----------
+        depth : int
+            Last rank to keep.
+
+        Returns
+        -------
+        GroupedRankings
+            Truncated rankings, with the same judgments.
+        """
         kept = (self.rank > 0) & (self.rank <= depth)
         return replace(
             self,
@@ -151,34 +207,67 @@ class GroupedRankings(Statistic):
 
     @cached_property
     def topic_of_group(self) -> IntArray:
-        """The topic's position, for each group."""
+        """Topic of each group, as an index."""
         return np.repeat(np.arange(len(self)), np.diff(self.groups))
 
     @cached_property
     def group_of_judgment(self) -> IntArray:
-        """The group's position, for each judgment."""
+        """Group of each judgment, as an index."""
         return np.repeat(np.arange(len(self.group_names)), np.diff(self.judgments))
 
     def sum_of_groups(self, values: npt.NDArray[Any]) -> FloatArray:
-        """Per topic, the sum of a value per group."""
+        """Sum a value per group within each topic.
+
+        Parameters
+        ----------
+        values : ndarray of shape (G,)
+            Value of each group.
+
+        Returns
+        -------
+        ndarray of shape (T,)
+            Sum for each topic.
+        """
         return segment_sum(values, self.groups)
 
     def relevant_of_group(self, rel: int = 1) -> FloatArray:
-        """Per group, how many documents it puts at level ``rel`` or higher."""
+        """Count the documents that each group judges relevant.
+
+        Parameters
+        ----------
+        rel : int, default=1
+            Lowest level of a relevant document.
+
+        Returns
+        -------
+        ndarray of shape (G,)
+            Number of relevant documents of each group.
+        """
         return segment_sum(self.level >= rel, self.judgments)
 
     def groups_with_relevant(self, rel: int = 1) -> FloatArray:
-        """Per topic, how many groups put a document at level ``rel`` or higher."""
+        """Count the groups with a relevant document, for each topic.
+
+        Parameters
+        ----------
+        rel : int, default=1
+            Lowest level of a relevant document.
+
+        Returns
+        -------
+        ndarray of shape (T,)
+            Number of groups.
+        """
         return self.sum_of_groups(self.relevant_of_group(rel) > 0)
 
     @cached_property
     def rank_index(self) -> IntArray:
-        """For each judgment, the position of its document in ``rank``."""
+        """Index in ``rank`` of the document of each judgment."""
         return self.documents[self.topic_of_group[self.group_of_judgment]] + self.document
 
     @cached_property
     def to_group_rankings(self) -> JudgedRankings:
-        """One ranking a group, as if it were a topic: what this group alone would judge.
+        """One ranking for each group, as if the group were a topic with its judgments alone.
 
         Every measure of judged rankings applies to it; their mean over the groups of a topic is
         ``sum_of_groups(…) / np.diff(groups)``.
@@ -186,7 +275,7 @@ class GroupedRankings(Statistic):
         Raises
         ------
         ValueError
-            When a level is no whole number, or a group has several parts.
+            If a level is not an integer, or a group has several parts.
         """
         grade = self.level.astype(np.int64)
         if (grade != self.level).any():
@@ -216,7 +305,7 @@ class GroupedRankings(Statistic):
 
     @cached_property
     def preferences(self) -> PreferenceCounts:
-        """How many of the preferences that the levels express the ranking respects."""
+        """Preferences that the levels express, and those that the ranking respects."""
         topics = []
         for t in range(len(self)):
             rank = self.rank[self.documents[t] : self.documents[t + 1]]
@@ -243,13 +332,13 @@ _CELLS = 1 << 22
 
 @dataclass(frozen=True)
 class PreferenceCounts:
-    """Preferences by how many of their two documents were retrieved, possible and respected.
+    """Possible and respected preferences, by the number of their documents that were retrieved.
 
-    Preferences are counted per group, pairs of documents per topic: of a pair on which groups
-    disagree, ``respected`` is the share of its preferences that the ranking respects. Columns stand
-    for both documents retrieved, one of them, and neither; with neither, none is respected.
-    ``equal`` and ``equal_retrieved`` (groups × respected, possible) are the counts with as many
-    irrelevant documents as relevant ones, as trec_eval's measures ``*_Rnonrel`` count them.
+    Preferences are counted per group, pairs of documents per topic. If groups disagree about a
+    pair, ``respected`` is the proportion of its preferences that the ranking respects. The columns
+    are for both documents retrieved, one of them, and neither; with neither, no preference is
+    respected. ``equal`` and ``equal_retrieved`` (groups × respected, possible) are the counts with
+    equal numbers of relevant and irrelevant documents, as in trec_eval's measures ``*_Rnonrel``.
     """
 
     possible: IntArray
@@ -262,9 +351,12 @@ class PreferenceCounts:
 
 @dataclass(frozen=True)
 class PreferenceGroup:
-    """What one group says of documents: ``place`` among the judged documents of the topic, in
-    ascending order, retrieved ones first; their levels; and for a group of several parts which
-    document (row) is preferred to which (column)."""
+    """Judgments of one group about the documents of a topic.
+
+    ``place`` is the position of each among the judged documents of the topic, retrieved ones first,
+    in ascending order, and ``level`` is its level. ``matrix``, for a group of several parts, tells
+    which document (row) is preferred to which (column).
+    """
 
     place: IntArray
     level: FloatArray
@@ -272,7 +364,7 @@ class PreferenceGroup:
 
     @classmethod
     def from_rows(cls, place: IntArray, part: IntArray, level: FloatArray) -> PreferenceGroup:
-        """From one row for each document of each part."""
+        """Create the group from one row for each document of each part."""
         if len(part) == 0 or (part == part[0]).all():
             order = np.argsort(place)
             return cls(place[order], level[order])
@@ -289,17 +381,21 @@ class PreferenceGroup:
 
     @property
     def has_repeats(self) -> bool:
-        """Whether a document stands there more than once, as trec_eval counts lines."""
+        """Whether a document occurs more than once, as trec_eval counts lines."""
         return bool((np.diff(self.place) == 0).any())
 
     def restrict(self, chosen: BoolArray) -> PreferenceGroup:
-        """The group without the other documents."""
+        """Return the group with the chosen documents only."""
         matrix = None if self.matrix is None else self.matrix[np.ix_(chosen, chosen)]
         return PreferenceGroup(self.place[chosen], self.level[chosen], matrix)
 
     def block(self, first: int, last: int) -> tuple[BoolArray, BoolArray]:
-        """For documents ``first`` to ``last`` (rows) and those from ``first`` on (columns): whether
-        a preference goes from the higher to the lower document, and the other way round."""
+        """Return the preferences in a block of documents.
+
+        They are between the documents from ``first`` to ``last`` and those from ``first`` on. The
+        former are the rows and the latter the columns of two masks: whether a preference goes from
+        the higher to the lower document, and whether it goes the other way.
+        """
         if self.matrix is None:
             level = self.level[first:last, None]
             down, up = level > self.level[first:], level < self.level[first:]
@@ -308,8 +404,11 @@ class PreferenceGroup:
         return np.triu(down, 1), np.triu(up, 1)
 
     def count_preferences(self, retrieved: int) -> tuple[IntArray, IntArray]:
-        """Possible and respected preferences, with both documents, one or neither among the first
-        ``retrieved`` places."""
+        """Count possible and respected preferences by how many of their documents are retrieved.
+
+        The first ``retrieved`` places are the retrieved documents. The three counts are for both
+        documents, one and neither among them.
+        """
         kept = int(np.searchsorted(self.place, retrieved))
         if self.matrix is not None:
             down, up = self.block(0, len(self.place))
@@ -333,12 +432,12 @@ class PreferenceGroup:
 
 
 def _n_unequal_pairs(counts: IntArray) -> int:
-    """Pairs of different kinds, from how many there are of each kind."""
+    """Count the pairs of different kinds, given the number of each kind."""
     return int(counts.sum() ** 2 - counts @ counts) // 2
 
 
 def _sum_by_retrieval(table: npt.NDArray[Any], retrieved: int) -> npt.NDArray[Any]:
-    """Sums over pairs with both documents, one or neither among the first ``retrieved``."""
+    """Sum over pairs with both documents, one or neither among the first ``retrieved``."""
     return np.array(
         [
             table[:retrieved, :retrieved].sum(),
@@ -349,8 +448,10 @@ def _sum_by_retrieval(table: npt.NDArray[Any], retrieved: int) -> npt.NDArray[An
 
 
 def count_preferences(topics: Sequence[tuple[int, Sequence[PreferenceGroup]]]) -> PreferenceCounts:
-    """The counts of topics, each given by how many judged documents were retrieved and the groups
-    of its judgments."""
+    """Count the preferences of topics.
+
+    Each topic is given by its number of retrieved judged documents and the groups of its judgments.
+    """
     flat = [(group, retrieved) for retrieved, groups in topics for group in groups]
     counts = [group.count_preferences(retrieved) for group, retrieved in flat]
     equal = [_balanced_preferences(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)]
@@ -381,7 +482,7 @@ def count_preferences(topics: Sequence[tuple[int, Sequence[PreferenceGroup]]]) -
 
 
 def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray, FloatArray]:
-    """Pairs of documents with a preference in any group, and the shares that are respected."""
+    """Count the pairs with a preference in any group, and sum the proportions respected."""
     size = 1 + max((int(g.place[-1]) for g in groups if len(g.place)), default=-1)
     step = max(_CELLS // max(size, 1), 1)
     pairs, shares = np.zeros(3, np.int64), np.zeros(3)
@@ -410,10 +511,10 @@ def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray,
 def _balanced_preferences(
     group: PreferenceGroup, retrieved: int, possible: IntArray, respected: IntArray
 ) -> tuple[int, int]:
-    """Respected and possible preferences with as many irrelevant documents as relevant ones.
+    """Count respected and possible preferences with as many irrelevant documents as relevant ones.
 
-    Missing irrelevant documents are taken as beaten by every relevant document that was retrieved;
-    of too many, the first are kept.
+    Missing irrelevant documents are taken as ranked below every relevant document that was
+    retrieved; if there are too many, the first are kept.
     """
     relevant, irrelevant = _relevance(group)
     found = group.place < retrieved
@@ -429,8 +530,11 @@ def _balanced_preferences(
 def _balanced_retrieved(
     group: PreferenceGroup, retrieved: int, possible: IntArray, respected: IntArray
 ) -> tuple[int, int]:
-    """The same of the retrieved documents. (All relevant ones count where documents are added and
-    where a group has several parts; so does trec_eval.)"""
+    """Count the same preferences among the retrieved documents.
+
+    (All relevant documents count if documents are added and if a group has several parts, as in
+    trec_eval.)
+    """
     relevant, irrelevant = _relevance(group)
     found = group.place < retrieved
     hits = int((relevant & found).sum())
@@ -447,15 +551,20 @@ def _balanced_retrieved(
 
 
 def _relevance(group: PreferenceGroup) -> tuple[BoolArray, BoolArray]:
-    """Which documents are relevant and which are not. In a group of several parts a document below
-    0 is neither."""
+    """Return the masks of relevant and irrelevant documents.
+
+    In a group of several parts a document below 0 is neither.
+    """
     relevant = group.level > 0
     return relevant, ~relevant if group.matrix is None else group.level == 0
 
 
 def _droppable_mask(group: PreferenceGroup) -> BoolArray:
-    """The irrelevant documents of which some may be left out: the lowest level of a group of one
-    part, level 0 of one with several."""
+    """Return the mask of the irrelevant documents of which some may be dropped.
+
+    They are those of the lowest level in a group of one part, and of level 0 in one of several
+    parts.
+    """
     lowest = group.level.min(initial=np.inf) if group.matrix is None else 0.0
     return np.asarray(group.level == lowest)
 
@@ -463,11 +572,11 @@ def _droppable_mask(group: PreferenceGroup) -> BoolArray:
 def _truncated_preferences(
     group: PreferenceGroup, last: BoolArray, retrieved: int, kept: int
 ) -> tuple[int, int]:
-    """Respected and possible preferences with only the first ``kept`` of the documents ``last``.
+    """Count respected and possible preferences with only the first ``kept`` documents of ``last``.
 
-    In a group of one part, trec_eval compares those that are kept with every irrelevant document
-    too, and counts one as respected that stands above another. That is a slip, but it is what its
-    numbers mean.
+    In a group of one part, trec_eval also compares those that are kept with every irrelevant
+    document, and counts a pair as respected if one is ranked above the other. That is an error, but
+    the values are defined so.
     """
     before: IntArray = np.cumsum(last) - last
     possible, respected = group.restrict(~last | (before < kept)).count_preferences(retrieved)

@@ -1,4 +1,4 @@
-"""How values are spread, in bounded memory: which there are while they are few, else bins."""
+"""Histogram of values in bounded memory: distinct values while they are few, else bins."""
 
 from __future__ import annotations
 
@@ -22,12 +22,38 @@ MOST_OF_TAIL = 1024
 
 @dataclass(frozen=True, eq=False)
 class Histogram(Statistic):
-    """The mean, Σw and Σw² of the rows of each of at most :data:`MOST_VALUES` groups: of each row
-    that has a weight while they are few (``single``), of each distinct value while these are, else
-    of each bin ``cell``·width ≤ x < (``cell`` + 1)·width. The width is a power of two, the least
-    with which the bins suffice for the range, so that the same rows make the same bins however they
-    come in batches. ``largest`` are the largest of the values, where they are kept.
+    """Mean, Σw and Σw² of the rows in each of at most :data:`MOST_VALUES` groups.
 
+    The groups are single rows with a weight while there are few rows, distinct values while there
+    are few of these, and otherwise the bins ``cell``·width ≤ x < (``cell`` + 1)·width. The width is
+    the smallest power of two with which the bins cover the range, so that the same rows have the
+    same bins however they are divided into batches.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows.
+    least, most : float
+        Smallest and largest value.
+    width : float
+        Width of the bins; 0 if there are none.
+    single : bool
+        Whether every group is a single row.
+    kept : int
+        Number of the largest values to store.
+    mean : ndarray of shape (G,)
+        Mean of each group.
+    sums : ndarray of shape (G,)
+        Sum of the weights of each group.
+    squares : ndarray of shape (G,)
+        Sum of the squared weights of each group.
+    cell : ndarray of shape (G,)
+        Index of each bin; empty if there are none.
+    largest : ndarray
+        Largest values, if they are stored.
+
+    Examples
+    --------
     >>> few = Histogram.from_rows(np.array([0.0, 1.0, 1.0]))
     >>> few.mean.tolist(), few.sums.tolist()
     ([0.0, 1.0], [1.0, 2.0])
@@ -52,7 +78,22 @@ class Histogram(Statistic):
     def from_rows(
         cls, values: FloatArray, weight: FloatArray | None = None, *, largest: bool = False
     ) -> Self:
-        """Of values, rows of weight 0 aside."""
+        """Create the histogram of values, without rows of weight 0.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            Value of each row.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+        largest : bool, default=False
+            Whether to store the largest values, at most :data:`MOST_OF_TAIL`.
+
+        Returns
+        -------
+        Histogram
+            Statistic of the rows.
+        """
         x = np.asarray(values, np.float64)
         if weight is not None:
             there = weight > 0
@@ -77,9 +118,26 @@ class Histogram(Statistic):
     def from_groups(
         cls, values: FloatArray, sums: FloatArray, squares: FloatArray, rows: int
     ) -> Self:
-        """Of so many rows, of which groups have equal values, with the sums of their weights and of
-        the squares of these.
+        """Create the histogram of groups of rows with equal values.
 
+        Parameters
+        ----------
+        values : ndarray of shape (G,)
+            Value of each group.
+        sums : ndarray of shape (G,)
+            Sum of the weights of each group.
+        squares : ndarray of shape (G,)
+            Sum of the squared weights of each group.
+        rows : int
+            Number of rows in all.
+
+        Returns
+        -------
+        Histogram
+            Statistic of the rows.
+
+        Examples
+        --------
         >>> of = Histogram.of_groups(np.array([0.0, 1.0]), np.array([1.0, 5.0]), np.ones(2), 3)
         >>> of.rows, of.mean.tolist(), of.sums.tolist()
         (3, [0.0, 1.0], [1.0, 5.0])
@@ -121,14 +179,14 @@ class Histogram(Statistic):
 
     @property
     def _row_groups(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The groups of each row by itself: of few rows those that are not weigh 1."""
+        """Groups of single rows; if they were merged, the rows have weight 1."""
         if self.single:
             return self._groups
         ones = np.ones(self.rows)
         return np.repeat(self.mean, self.sums.astype(np.int64)), ones, ones
 
     def _cells(self, width: float) -> IntArray:
-        """The bin of each group, of bins that are no finer."""
+        """Return the bin of each group, for bins of this width, which are not finer."""
         if not self.width:
             return np.floor(self.mean / width).astype(np.int64)
         return self.cell // round(width / self.width)
@@ -136,7 +194,7 @@ class Histogram(Statistic):
     def _merge_equal(
         self, x: FloatArray, sums: FloatArray | None, squares: FloatArray | None
     ) -> Self:
-        """Equal values as one; where they are many, those of each bin."""
+        """Merge equal values; if there are many, merge the values of each bin."""
         # Of many values a few rows tell that they are many.
         if len(np.unique(x[: 8 * MOST_VALUES])) <= MOST_VALUES:
             distinct, place = np.unique(x, return_inverse=True)
@@ -171,8 +229,22 @@ class Histogram(Statistic):
         )
 
     def transform(self, by: float, times: float = 1.0) -> Self:
-        """How values are spread that are so many times these, and more by a number; bins are then
-        groups of values like others."""
+        """Return the histogram of a linear function of the values.
+
+        Its groups are no longer bins.
+
+        Parameters
+        ----------
+        by : float
+            Constant to add.
+        times : float, default=1.0
+            Factor of the values.
+
+        Returns
+        -------
+        Histogram
+            Histogram of ``times`` · x + ``by``.
+        """
         ends = sorted((times * self.least + by, times * self.most + by))
         none = np.zeros(0, np.int64)
         return replace(
@@ -180,7 +252,7 @@ class Histogram(Statistic):
         )
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the histogram of rows of weight 1, where every row has this weight."""
         made = replace(self, sums=np.rint(self.sums / weight))
         made = replace(made, squares=made.sums)
         return made._merge_equal(made.mean, made.sums, made.squares) if self.single else made
@@ -195,7 +267,7 @@ def _sums(
 
 
 def _width(least: float, most: float) -> float:
-    """The least power of two with which so many bins hold the range."""
+    """Return the smallest power of two with which the bins cover the range."""
     width = 2.0 ** (math.frexp((most - least) / MOST_VALUES)[1] - 1)
     while math.floor(most / width) - math.floor(least / width) >= MOST_VALUES:
         width *= 2
@@ -203,7 +275,7 @@ def _width(least: float, most: float) -> float:
 
 
 def _top_values(x: FloatArray, kept: int) -> FloatArray:
-    """So many of the largest."""
+    """Return the ``kept`` largest values."""
     if len(x) <= kept or not kept:
         return x[: len(x) if kept else 0]
     return np.asarray(np.partition(x, len(x) - kept)[len(x) - kept :])

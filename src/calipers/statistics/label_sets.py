@@ -1,4 +1,4 @@
-"""How frequent labels are, and sets of them."""
+"""Frequencies of labels, and of sets of labels."""
 
 from __future__ import annotations
 
@@ -18,10 +18,19 @@ MOST = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class LabelSets(Statistic):
-    """What the rows that have each label weigh, and as the last of ``sizes`` all rows; the sets of
-    labels that rows have, each as so many bytes, and what their rows weigh. Where sets are not
-    counted, or are too many, these are None.
+    """Frequencies of labels, and of the distinct sets of labels of the rows.
 
+    Parameters
+    ----------
+    sizes : ndarray of shape (L + 1,)
+        Weight of the rows that have each label; the last entry is the weight of all rows.
+    sets : ndarray of uint8 of shape (S, B), optional
+        Distinct label sets, as packed bits; None if they are not counted, or are too many.
+    weight : ndarray of shape (S,), optional
+        Weight of the rows with each label set.
+
+    Examples
+    --------
     >>> of = LabelSets.from_rows(np.array([[True, False], [True, True], [True, False]]))
     >>> of.sizes, round((of + of).most, 4)
     (array([3., 1., 3.]), 0.6667)
@@ -35,7 +44,22 @@ class LabelSets(Statistic):
     def from_rows(
         cls, truth: npt.NDArray[Any], weight: FloatArray | None = None, *, counted: bool = True
     ) -> Self:
-        """Of rows that have labels or not, shape (rows, labels)."""
+        """Count the labels of rows.
+
+        Parameters
+        ----------
+        truth : ndarray of bool of shape (n, L)
+            Whether each row has each label.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+        counted : bool, default=True
+            Whether to count the label sets too.
+
+        Returns
+        -------
+        LabelSets
+            Statistic of the rows.
+        """
         own = np.ones(len(truth)) if weight is None else weight
         sizes = np.append(own @ truth, own.sum())
         if not counted:
@@ -54,7 +78,7 @@ class LabelSets(Statistic):
 
     @property
     def max_proportion(self) -> float:
-        """The share of the rows that have the most frequent set; NaN where that is not known."""
+        """Proportion of the rows that have the most frequent set; NaN if it is unknown."""
         if self.weight is None or not self.weight.sum() > 0:
             return float("nan")
         return float(self.weight.max() / self.weight.sum())
@@ -63,7 +87,7 @@ class LabelSets(Statistic):
 def _count_distinct(
     sets: npt.NDArray[np.uint8], weight: FloatArray
 ) -> tuple[npt.NDArray[np.uint8], FloatArray]:
-    """The different ones, and what each weighs."""
+    """Return the distinct sets, and the weight of each."""
     whole = np.ascontiguousarray(sets).view(f"V{sets.shape[1]}").ravel()
     _, first, kind = np.unique(whole, return_index=True, return_inverse=True)
     return sets[first], np.bincount(kind.ravel(), weight, len(first)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Sums from which a recalibration is fitted without going over the rows again."""
+"""Sums over logits from which a recalibration is fitted without another pass over the rows."""
 
 from __future__ import annotations
 
@@ -33,12 +33,22 @@ _NEAR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class LogitSums(Statistic):
-    """Rows by logit, in bins of fixed width: in each the sums of the powers 0, 1, … of the distance
-    from its middle, weighted, shape ``(2, bins, powers)``, negatives first.
+    """Binned sums of powers of logits, from which a recalibration is fitted.
 
-    The likelihood of a line on the logit scale is smooth, so that within a bin a few powers give
-    its sum over the rows to the last digits, whatever the line. ``squares`` are summed with squared
-    weights. What is added has the same bins.
+    The likelihood of a line on the logit scale is smooth, so that a few powers within each bin give
+    its sum over the rows to the last digits, whatever the line. Only statistics with the same bins
+    can be added.
+
+    Parameters
+    ----------
+    middle : ndarray of shape (bins,)
+        Middle of each bin.
+    sums : ndarray of shape (2, bins, powers)
+        Weighted sums of the powers 0, 1, … of the distance from the middle, negatives first.
+    squares : ndarray of shape (2, bins, powers)
+        The same sums with squared weights.
+    width : float, default=WIDTH
+        Width of the bins.
     """
 
     middle: FloatArray
@@ -48,7 +58,7 @@ class LogitSums(Statistic):
 
     @property
     def steepest(self) -> float:
-        """The slope up to which the sums give the fit to the last digits."""
+        """Largest slope for which the sums give the fit to the last digits."""
         return STEEPEST * (WIDTH / self.width)
 
     @classmethod
@@ -60,7 +70,10 @@ class LogitSums(Statistic):
         part: npt.NDArray[np.integer[Any]],
         parts: int,
     ) -> list[Self] | None:
-        """Those of each part of the rows; None where logits are infinite or too far apart."""
+        """Compute the sums of each part of the rows.
+
+        None is returned if logits are infinite or too far apart.
+        """
         if weight is not None:
             used = weight > 0  # a row of weight 0 is no row, whatever its logit
             logit, positive, part, weight = logit[used], positive[used], part[used], weight[used]
@@ -91,8 +104,11 @@ class LogitSums(Statistic):
         return replace(self, sums=self.sums + other.sums, squares=self.squares + other.squares)
 
     def fit(self, start: tuple[float, float], *, both: bool) -> RecalibrationFit | None:
-        """The most likely line a + b·logit near another, or a with b = 1; None where it is too
-        steep, or Newton's steps from there do not lead to it."""
+        """Fit the line a + b·logit, or a with b = 1, by maximum likelihood.
+
+        Newton's method begins at ``start``. None is returned if the line is too steep for the sums,
+        or the iteration does not converge.
+        """
         free = 1 + both
         line = np.array(start if both else (start[0], 1.0))
         goal = _logit_powers(self.middle, self.sums[1])[:, :, 0].sum(axis=1)
@@ -128,13 +144,25 @@ class LogitSums(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class LogitSummary(Statistic):
-    """What a recalibration of rows in batches is fitted from: sums as in :class:`LogitSums` over
-    the bins of one ``width`` from the one whose number is ``lowest``; the least and the largest
-    logit of each class, shape ``(2, 2)``, negatives first; and whether a probability was 0 or 1,
-    which has no logit and is in no bin.
+    """Sums over the logits of rows in batches, from which a recalibration is fitted.
 
-    Widths are powers of 2, so that two neighbouring bins make one of twice the width, and its sums
-    follow from theirs. However the rows are cut into batches, the width is that of all of them.
+    Widths of bins are powers of 2, so that two neighbouring bins make one of twice the width, whose
+    sums follow from theirs. The width is that of all rows, however they are divided into batches.
+
+    Parameters
+    ----------
+    lowest : int
+        Number of the first bin.
+    sums, squares : ndarray of shape (2, bins, powers)
+        Sums as in :class:`LogitSums`, over bins of one width.
+    ends : ndarray of shape (2, 2)
+        Smallest and largest logit of each class, negatives first.
+    certain : bool
+        Whether a probability was 0 or 1; it has no finite logit and is in no bin.
+    rows : int
+        Number of rows.
+    width : float, default=WIDTH
+        Width of the bins.
     """
 
     lowest: int
@@ -153,7 +181,24 @@ class LogitSummary(Statistic):
         weight: FloatArray | None,
         delta: float,
     ) -> Self:
-        """Of rows, their probabilities moved into [Δ, 1 − Δ]."""
+        """Sum the logits of rows, with their probabilities clipped to [Δ, 1 − Δ].
+
+        Parameters
+        ----------
+        probability : ndarray of shape (n,)
+            Predicted probabilities.
+        positive : ndarray of bool of shape (n,)
+            Whether each row is positive.
+        weight : ndarray of shape (n,) or None
+            Weights of the rows; None if all are 1.
+        delta : float
+            Bound Δ of the probabilities.
+
+        Returns
+        -------
+        LogitSummary
+            Statistic of the rows.
+        """
         rows = len(probability)
         if weight is not None and not weight.all():
             used = weight > 0  # a row of weight 0 is no row, whatever its logit
@@ -206,12 +251,12 @@ class LogitSummary(Statistic):
         return type(self)(lowest, made[0], made[1], ends, certain, rows, width)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the statistic of rows of weight 1, where every row has this weight."""
         sums = self.sums / weight
         return replace(self, sums=sums, squares=sums)
 
     def _widen(self, width: float) -> Self:
-        """The same in bins of that width, a power of 2 times this one."""
+        """Return the statistic in bins of this width, a power of 2 times the current one."""
         of = self
         while of.width < width:
             lowest = of.lowest // 2
@@ -223,7 +268,7 @@ class LogitSummary(Statistic):
 
     @property
     def undefined(self) -> str | None:
-        """Why there is no most likely line, if there is none."""
+        """Reason why the maximum-likelihood line does not exist, or None."""
         if self.certain:
             return "certain_probability"
         return None if (self.class_weights > 0).all() else "one_class"
@@ -249,8 +294,11 @@ class LogitSummary(Statistic):
         return positive, negative
 
     def line(self, *, both: bool) -> RecalibrationFit | None:
-        """The most likely line, or the one of slope 1; None where it is too steep for sums: where
-        logits that are far apart do not let bins be as narrow as it needs."""
+        """Fit the line, or the one of slope 1, by maximum likelihood.
+
+        None is returned if it is too steep for the sums: logits that are far apart do not allow
+        bins as narrow as it needs.
+        """
         middle = np.asarray((np.arange(self.sums.shape[1]) + self.lowest + 0.5) * self.width)
         held = self.sums[:, :, 0].sum(axis=0) > 0
         total = self.sums[:, held, 0].sum(axis=0)
@@ -265,21 +313,26 @@ class LogitSummary(Statistic):
 
 
 def _bin_range(ends: FloatArray, width: float) -> tuple[int, int]:
-    """The number of the bin of the least logit, and how many there are up to the largest."""
+    """Return the number of the bin of the smallest logit, and how many bins there are."""
     lowest = math.floor(float(ends[:, 0].min()) / width)
     return lowest, math.floor(float(ends[:, 1].max()) / width) - lowest + 1
 
 
 def _bin_width(ends: FloatArray, width: float) -> float:
-    """The narrowest width from this one on of which few bins hold all logits, if not the widest."""
+    """Return the narrowest width, from this one on, with few enough bins for all logits.
+
+    It is at most the widest one.
+    """
     while width < WIDTH and _bin_range(ends, width)[1] > FEW_BINS:
         width *= 2
     return width
 
 
 def _merge_pairs(sums: FloatArray, before: int, width: float) -> FloatArray:
-    """Sums of bins of twice the width: pairs of neighbours, beginning with one ``before`` the first
-    if that is 1."""
+    """Compute the sums of bins of twice the width.
+
+    Neighbouring bins are merged; ``before`` is 1 if the first bin is the second of its pair.
+    """
     behind = (before + sums.shape[1]) % 2
     even = np.pad(sums, ((0, 0), (before, behind), (0, 0)))
     # (x − M)ᵏ = Σ C(k, j) (m − M)ᵏ⁻ʲ (x − m)ʲ, the old middles half a width on either side of M.
@@ -288,7 +341,7 @@ def _merge_pairs(sums: FloatArray, before: int, width: float) -> FloatArray:
 
 
 def _shift_matrix(by: float) -> FloatArray:
-    """What takes sums of powers about one point to those about another."""
+    """Return the matrix that converts sums of powers about one point to those about another."""
     powers = range(TERMS + 2)
     return np.array(
         [[math.comb(k, j) * by ** (k - j) if j <= k else 0.0 for k in powers] for j in powers]
@@ -297,8 +350,11 @@ def _shift_matrix(by: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class RecalibrationFit:
-    """A recalibration: logit P(y) = a + b·logit(p), the inverse of its Fisher information, and the
-    sums of squared residuals times 1, the logit and its square."""
+    """Recalibration fit, logit P(y) = a + b·logit(p).
+
+    ``variance`` is the inverse of its Fisher information, and ``spread`` are the sums of squared
+    residuals times 1, the logit and its square.
+    """
 
     intercept: float
     slope: float
@@ -306,8 +362,11 @@ class RecalibrationFit:
     spread: FloatArray
 
     def error(self, place: int, *, sandwich: bool) -> float:
-        """Of the intercept (place 0) or the slope (1): from the information alone, or H⁻¹·Σgg′·H⁻¹
-        with the gradients of rows."""
+        """Return the standard error of the intercept (``place`` 0) or the slope (1).
+
+        It is that of the information matrix, or of the sandwich H⁻¹·Σgg′·H⁻¹ with the gradients of
+        rows.
+        """
         to = self.variance[place]
         if not sandwich:
             return math.sqrt(to[place])
@@ -316,14 +375,16 @@ class RecalibrationFit:
 
 
 def _logit_powers(middle: FloatArray, sums: FloatArray) -> FloatArray:
-    """The sums times the logit to the powers 0, 1 and 2, shape ``(3, bins, TERMS)``."""
+    """Return the sums times the logit to the powers 0, 1 and 2, shape ``(3, bins, TERMS)``."""
     m, (zero, one, two) = middle[:, None], (sums[:, k : k + TERMS] for k in range(3))
     return np.stack([zero, m * zero + one, m * m * zero + 2 * m * one + two])
 
 
 def _derivatives() -> FloatArray:
-    """The Taylor coefficients p⁽ᵐ⁾/m! of the logistic function for m = 0, 1, … as polynomials in
-    its value p, since p′ = p − p²; and of its derivative."""
+    """Compute the Taylor coefficients p⁽ᵐ⁾/m! of the logistic function, and of its derivative.
+
+    For m = 0, 1, … they are polynomials in its value p, since p′ = p − p².
+    """
     out = np.zeros((TERMS + 1, TERMS + 2))
     out[0, 1] = 1.0
     for m in range(TERMS):
@@ -338,8 +399,11 @@ _TAYLOR = _derivatives()
 
 
 def _series(intercept: float, slope: float, middle: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The coefficients, by the power of the distance from the middle of a bin, of the fitted
-    probability and of its derivative by the fitted logit, each ``(bins, TERMS)``."""
+    """Compute the Taylor coefficients of the fitted probability and its derivative in each bin.
+
+    They are by the power of the distance from the middle of the bin; the derivative is by the
+    fitted logit. Each has shape ``(bins, TERMS)``.
+    """
     p = expit(intercept + slope * middle)
     found = np.power(p[:, None], np.arange(TERMS + 2)) @ _TAYLOR.T
     steps = np.power(slope, np.arange(TERMS))

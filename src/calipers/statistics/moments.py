@@ -1,4 +1,4 @@
-"""Weight, mean and variance of a value per row."""
+"""Weight, mean, variance and skewness of a value per row."""
 
 from __future__ import annotations
 
@@ -16,10 +16,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Moments(Statistic):
-    """Σw, the weighted mean, M2 = Σw(x − mean)², Σw² and V2 = Σw²(x − mean)² of a value per row.
+    """Weight, mean and variance of a value per row.
 
-    Merged as Chan, Golub and LeVeque (1983) do, which loses nothing to cancellation. Where the mean
-    is not finite, ``infinite`` counts the rows that make it so.
+    They are merged as by Chan, Golub and LeVeque (1983), without loss to cancellation.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows.
+    weight : float
+        Sum of the weights, Σw.
+    mean : float
+        Weighted mean.
+    m2 : float
+        Σw(x − mean)².
+    squares : float
+        Sum of the squared weights, Σw².
+    v2 : float
+        Σw²(x − mean)².
+    cross : float
+        Σw²(x − mean).
+    infinite : int, default=0
+        Number of infinite or missing values, if the mean is not finite.
     """
 
     rows: int
@@ -33,7 +51,20 @@ class Moments(Statistic):
 
     @classmethod
     def from_rows(cls, value: FloatArray, weight: FloatArray | None = None) -> Self:
-        """The moments of one value per row."""
+        """Compute the moments of a value per row.
+
+        Parameters
+        ----------
+        value : ndarray of shape (n,)
+            Value of each row.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+
+        Returns
+        -------
+        Moments
+            Statistic of the rows.
+        """
         n = len(value)
         if weight is None:
             from calipers import _core
@@ -76,7 +107,7 @@ class Moments(Statistic):
         )
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the moments of rows of weight 1, where every row has this weight."""
         number, m2 = float(np.rint(self.weight / weight)), self.m2 / weight
         cross = self.cross / weight**2
         return replace(
@@ -84,7 +115,7 @@ class Moments(Statistic):
         )
 
     def _recenter(self, centre: float) -> tuple[float, float, float]:
-        """M2, V2 and Σw²(x − centre) about another centre."""
+        """Return M2, V2 and Σw²(x − centre) about another centre."""
         step = self.mean - centre
         return (
             self.m2 + self.weight * step * step,  # a power of a large one would be an error
@@ -99,7 +130,11 @@ class Moments(Statistic):
 
     @property
     def standard_error(self) -> float:
-        """Of the weighted mean: √(Σw²(x − mean)²)/Σw, with n/(n − 1) for the effective n."""
+        """Standard error of the weighted mean.
+
+        It is √(Σw²(x − mean)²)/Σw, multiplied by √(n/(n − 1)) for the effective number n of rows;
+        NaN if n is not above 1.
+        """
         n = self.effective_size
         if n <= 1:
             return float("nan")
@@ -108,10 +143,21 @@ class Moments(Statistic):
 
 @dataclass(frozen=True)
 class SkewMoments(Moments):
-    """Moments with the third ones that the skewness of a weighted mean takes: ``cubes`` are
-    Σw³(x − mean)^k for k = 0 … 3; and with how the values are ``spread``, where an interval takes
-    that. Together with moments that lack them they are moments.
+    """Moments with the third ones, for the skewness of a weighted mean.
 
+    The sum with moments that lack the third ones has none either.
+
+    Parameters
+    ----------
+    rows, weight, mean, m2, squares, v2, cross, infinite
+        As in :class:`Moments`.
+    cubes : tuple of float
+        Σw³(x − mean)^k for k = 0 … 3.
+    spread : Histogram, optional
+        Histogram of the values, if an interval needs it.
+
+    Examples
+    --------
     >>> values = np.array([1.0, 2.0, 2.0, 9.0])
     >>> whole = SkewMoments.from_rows(values)
     >>> parts = SkewMoments.from_rows(values[:1]) + SkewMoments.from_rows(values[1:])
@@ -124,7 +170,20 @@ class SkewMoments(Moments):
 
     @classmethod
     def from_rows(cls, value: FloatArray, weight: FloatArray | None = None) -> Self:
-        """The moments of one value per row."""
+        """Compute the moments of a value per row.
+
+        Parameters
+        ----------
+        value : ndarray of shape (n,)
+            Value of each row.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+
+        Returns
+        -------
+        SkewMoments
+            Statistic of the rows.
+        """
         made = super().from_rows(value, weight)
         if weight is not None:
             there = weight > 0
@@ -160,17 +219,17 @@ class SkewMoments(Moments):
         )
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the moments of rows of weight 1, where every row has this weight."""
         cubes: Any = (self.weight / weight, *(of / weight**3 for of in self.cubes[1:]))
         spread = None if self.spread is None else self.spread.with_unit_weights(weight)
         return replace(super().with_unit_weights(weight), cubes=cubes, spread=spread)
 
     @property
     def skewness(self) -> float:
-        """The skewness over √n of how much rows move the mean, 0 where nothing varies."""
+        """Skewness, over √n, of the influence of rows on the mean; 0 if nothing varies."""
         return float(self.cubes[3] / self.v2**1.5) if self.v2 > 0 else 0.0
 
 
 def _n_infinite(mean: float, value: FloatArray) -> int:
-    """How many values are not finite; none are looked at where the mean is."""
+    """Count the values that are not finite; 0 if the mean is finite."""
     return 0 if np.isfinite(mean) else int(np.count_nonzero(~np.isfinite(value)))

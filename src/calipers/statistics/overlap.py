@@ -1,4 +1,4 @@
-"""Where two rankings of each topic place the documents that both of them hold."""
+"""Ranks of the documents that two rankings of each topic have in common."""
 
 from __future__ import annotations
 
@@ -18,11 +18,22 @@ _DOCUMENTS = ("rank_a", "from_a", "to_a", "rank_b", "from_b", "to_b")
 
 @dataclass(frozen=True, eq=False)
 class SharedRankings(Statistic):
-    """Per topic: the lengths of two rankings, a and b, and of each document in both its rank in
-    either, and the first and the last rank of the documents that share its score.
+    """Shared documents of two rankings, a and b, of each topic.
 
-    ``offsets`` (T+1) cuts the flat arrays into topics. Ranks start at 1. A ranking that a run does
-    not hold has length 0.
+    Ranks start at 1. A ranking that a run does not have has length 0.
+
+    Parameters
+    ----------
+    topics : tuple of str
+        Names of the T topics.
+    length_a, length_b : ndarray of shape (T,)
+        Lengths of the two rankings.
+    offsets : ndarray of shape (T + 1,)
+        Offsets of the topics in the following arrays.
+    rank_a, rank_b : ndarray of shape (D,)
+        Rank of each shared document in either ranking.
+    from_a, to_a, from_b, to_b : ndarray of shape (D,)
+        First and last rank of the documents of the same score, in either ranking.
     """
 
     topics: tuple[str, ...]
@@ -41,25 +52,25 @@ class SharedRankings(Statistic):
 
     @property
     def shorter(self) -> IntArray:
-        """Per topic, the length of the shorter ranking."""
+        """Length of the shorter ranking of each topic."""
         return np.minimum(self.length_a, self.length_b)
 
     @property
     def longer(self) -> IntArray:
-        """Per topic, the length of the longer ranking."""
+        """Length of the longer ranking of each topic."""
         return np.maximum(self.length_a, self.length_b)
 
     @property
     def shared(self) -> FloatArray:
-        """Per topic, how many documents both rankings hold."""
+        """Number of documents in both rankings of each topic."""
         return np.diff(self.offsets).astype(np.float64)
 
     def sum(self, values: npt.NDArray[Any]) -> FloatArray:
-        """Per topic, the sum of a value per shared document."""
+        """Sum a value per shared document within each topic."""
         return segment_sum(values, self.offsets)
 
     def cut(self, depth: int) -> Self:
-        """Both rankings down to this depth; ties are ties among what is left."""
+        """Truncate both rankings at this depth; ties are among the remaining documents."""
         kept = (self.rank_a <= depth) & (self.rank_b <= depth)
         return replace(
             self,
@@ -75,7 +86,7 @@ class SharedRankings(Statistic):
         )
 
     def select_topics(self, topics: tuple[str, ...]) -> Self:
-        """These topics, in this order; rankings that are not here are empty."""
+        """Return the statistic for these topics, in this order; missing rankings are empty."""
         place = {topic: i for i, topic in enumerate(self.topics)}
         picked = np.array([place.get(topic, len(self)) for topic in topics], np.int64)
         offsets, documents = take_segments(np.append(self.offsets, self.offsets[-1:]), picked)
@@ -88,6 +99,6 @@ class SharedRankings(Statistic):
         )
 
     def break_ties(self) -> Self:
-        """Every document at its own rank alone."""
+        """Return the statistic without ties, every document at its own rank."""
         a, b = self.rank_a, self.rank_b
         return replace(self, from_a=a, to_a=a, from_b=b, to_b=b)

@@ -13,19 +13,42 @@ _HAIR = 1e-9
 
 
 class NoLevelError(ValueError):
-    """There is no quantile of a level that is asked for."""
+    """Exception for a requested quantile level that was not predicted."""
 
 
 @dataclass(frozen=True, eq=False)
 class QuantileRows:
-    """What is predicted of each row, shape (rows, levels): its quantiles at these levels, which
-    ascend."""
+    """Predicted quantiles of rows.
+
+    Parameters
+    ----------
+    levels : tuple of float
+        Levels of the quantiles, ascending.
+    values : ndarray of shape (n, levels)
+        Quantiles of each row.
+    """
 
     levels: tuple[float, ...]
     values: FloatArray
 
     def quantile(self, level: float) -> FloatArray:
-        """The quantile of one level."""
+        """Return the quantiles of one level.
+
+        Parameters
+        ----------
+        level : float
+            Level of the quantile.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Quantile of each row.
+
+        Raises
+        ------
+        NoLevelError
+            If there is no quantile of this level.
+        """
         for place, own in enumerate(self.levels):
             if abs(own - level) <= _HAIR:
                 return self.values[:, place]
@@ -33,12 +56,28 @@ class QuantileRows:
         raise NoLevelError(f"the quantile {level:.10g}; there are {there}")
 
     def interval_limits(self, coverage: float) -> tuple[FloatArray, FloatArray]:
-        """The ends of the central interval that is to hold this share."""
+        """Return the limits of the central prediction interval of this nominal coverage.
+
+        Parameters
+        ----------
+        coverage : float
+            Nominal coverage.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n,)
+            Limits of each row.
+
+        Raises
+        ------
+        NoLevelError
+            If either quantile is not there.
+        """
         return self.quantile((1 - coverage) / 2), self.quantile((1 + coverage) / 2)
 
 
 def interval_levels(levels: tuple[float, ...]) -> tuple[float, ...]:
-    """What the central intervals between these levels are to hold, the widest first."""
+    """Return the nominal coverages of the central intervals between these levels, widest first."""
     found = ((low, 1 - low) for low in levels if low < 0.5)
     return tuple(
         round(1 - 2 * low, 10)

@@ -1,4 +1,4 @@
-"""What a ranking did with the judged documents of each topic."""
+"""Ranks and grades of the judged documents of each topic in a ranking."""
 
 from __future__ import annotations
 
@@ -22,15 +22,31 @@ _DOCUMENTS = ("rank", "grade", "tied_from", "tied_to")
 
 @dataclass(frozen=True, eq=False)
 class JudgedRankings(Statistic):
-    """Per topic: how many documents were retrieved, how many are judged at each grade, and of each
-    judged document that was retrieved its rank, its grade and the ranks it shares with documents
-    of equal score.
+    """Judged documents of each topic: their numbers by grade, and the ranks of the retrieved ones.
 
-    Topics stand in bytewise order. ``offsets`` (T+1) cuts the flat arrays ``rank``, ``grade``,
-    ``tied_from`` and ``tied_to`` into topics, documents in rank order; ``judged_offsets`` cuts
-    ``judged_grade`` (descending within a topic) and ``judged_count``. Ranks start at 1. A negative
-    grade marks a document that was pooled but not judged, as trec_eval has it. Where ``averaged``,
-    documents of equal score stand at each of their common ranks with equal probability.
+    Parameters
+    ----------
+    topics : tuple of str
+        Names of the T topics, in bytewise order.
+    retrieved : ndarray of shape (T,)
+        Number of retrieved documents of each topic.
+    judged_offsets : ndarray of shape (T + 1,)
+        Offsets of the topics in ``judged_grade`` and ``judged_count``.
+    judged_grade : ndarray of shape (L,)
+        Distinct grades of the judged documents, descending within a topic.
+    judged_count : ndarray of shape (L,)
+        Number of judged documents of each grade.
+    offsets : ndarray of shape (T + 1,)
+        Offsets of the topics in the following arrays.
+    rank : ndarray of shape (D,)
+        Rank of each judged document that was retrieved, from 1, ascending within a topic.
+    grade : ndarray of shape (D,)
+        Grade of each. A negative grade marks a document that was pooled but not judged, as in
+        trec_eval.
+    tied_from, tied_to : ndarray of shape (D,)
+        First and last rank of the documents of the same score.
+    averaged : bool, default=False
+        Whether documents of the same score have each of their common ranks with equal probability.
     """
 
     topics: tuple[str, ...]
@@ -49,9 +65,19 @@ class JudgedRankings(Statistic):
     def from_rankings(
         cls, rankings: Sequence[Sequence[int]], unretrieved: Sequence[Sequence[int]] | None = None
     ) -> Self:
-        """From the grades of fully judged rankings, best document first, without ties.
+        """Create the statistic of fully judged rankings without ties.
 
-        ``unretrieved`` are the grades of the judged documents that a ranking misses.
+        Parameters
+        ----------
+        rankings : sequence of sequence of int
+            Grades of the documents of each topic, best document first.
+        unretrieved : sequence of sequence of int, optional
+            Grades of the judged documents that each ranking misses. By default there are none.
+
+        Returns
+        -------
+        JudgedRankings
+            Statistic of the rankings.
         """
         unretrieved = unretrieved if unretrieved is not None else [[] for _ in rankings]
         levels = [
@@ -76,7 +102,7 @@ class JudgedRankings(Statistic):
         return len(self.topics)
 
     def __add__(self, other: Self) -> Self:
-        """The topics of both; a topic may stand in one only."""
+        """Return the topics of both; a topic may occur in one of them only."""
         topics, order = merge_topics(self.topics, other.topics)
         both = replace(
             self,
@@ -88,7 +114,18 @@ class JudgedRankings(Statistic):
         return both.take(order)
 
     def take(self, topics: npt.NDArray[Any]) -> Self:
-        """The topics at these positions, in this order."""
+        """Select topics, in this order.
+
+        Parameters
+        ----------
+        topics : ndarray
+            Indices of the topics, or a mask.
+
+        Returns
+        -------
+        JudgedRankings
+            Statistic of these topics.
+        """
         picked = np.arange(len(self))[topics]
         judged_offsets, judged = take_segments(self.judged_offsets, picked)
         offsets, documents = take_segments(self.offsets, picked)
@@ -105,15 +142,37 @@ class JudgedRankings(Statistic):
 
     @cached_property
     def topic(self) -> IntArray:
-        """The topic's position, for each retrieved judged document."""
+        """Topic of each retrieved judged document, as an index."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def sum(self, values: npt.NDArray[Any]) -> FloatArray:
-        """Per topic, the sum of a value per retrieved judged document."""
+        """Sum a value per retrieved judged document within each topic.
+
+        Parameters
+        ----------
+        values : ndarray of shape (D,)
+            Value of each document.
+
+        Returns
+        -------
+        ndarray of shape (T,)
+            Sum for each topic.
+        """
         return segment_sum(values, self.offsets)
 
     def max(self, values: FloatArray) -> FloatArray:
-        """Per topic, the largest value of a retrieved judged document, 0 where there is none."""
+        """Return the largest value of a retrieved judged document of each topic.
+
+        Parameters
+        ----------
+        values : ndarray of shape (D,)
+            Value of each document.
+
+        Returns
+        -------
+        ndarray of shape (T,)
+            Largest value for each topic; 0 without documents.
+        """
         out = np.zeros(len(self))
         filled = np.diff(self.offsets) > 0
         if filled.any():
@@ -121,19 +180,56 @@ class JudgedRankings(Statistic):
         return out
 
     def relevant(self, rel: int = 1) -> FloatArray:
-        """Per topic, how many documents are judged ``rel`` or better."""
+        """Count the relevant documents of each topic.
+
+        Parameters
+        ----------
+        rel : int, default=1
+            Lowest grade of a relevant document.
+
+        Returns
+        -------
+        ndarray of shape (T,)
+            Number of relevant documents.
+        """
         return segment_sum(
             np.where(self.judged_grade >= rel, self.judged_count, 0), self.judged_offsets
         )
 
     def hits(self, rel: int, cutoff: int | None = None) -> npt.NDArray[np.bool_]:
-        """Whether each retrieved judged document is relevant (and within the cutoff)."""
+        """Return which retrieved judged documents are relevant (and within the cutoff).
+
+        Parameters
+        ----------
+        rel : int
+            Lowest grade of a relevant document.
+        cutoff : int, optional
+            Last rank that counts. By default all count.
+
+        Returns
+        -------
+        ndarray of bool of shape (D,)
+            Mask of the documents.
+        """
         hit = self.grade >= rel
         return hit if cutoff is None else hit & (self.rank <= cutoff)
 
     def relevant_retrieved(self, rel: int = 1, cutoff: int | None = None) -> FloatArray:
-        """Per topic, how many relevant documents were retrieved (within the cutoff); where
-        ``averaged``, how many on average."""
+        """Count the relevant documents retrieved for each topic (within the cutoff).
+
+        Parameters
+        ----------
+        rel : int, default=1
+            Lowest grade of a relevant document.
+        cutoff : int, optional
+            Last rank that counts. By default all count.
+
+        Returns
+        -------
+        ndarray of shape (T,)
+            Number of relevant documents retrieved; its mean over the orders of ties if
+            ``averaged``.
+        """
         if cutoff is None or not self.averaged:
             return self.sum(self.hits(rel, cutoff))
         return self.sum(self.hits(rel) * self.map_ranks(lambda rank: rank <= cutoff))
@@ -141,9 +237,22 @@ class JudgedRankings(Statistic):
     def confusion(
         self, rel: int = 1, cutoff: int | None = None, collection_size: int | None = None
     ) -> ConfusionMatrix:
-        """Per topic, the retrieved set (within the cutoff) against the relevant documents.
+        """Compute the confusion matrix of the retrieved set (within the cutoff) for each topic.
 
-        Without the size of the collection nothing is known of true negatives: they are NaN.
+        Parameters
+        ----------
+        rel : int, default=1
+            Lowest grade of a relevant document.
+        cutoff : int, optional
+            Last rank that counts. By default all count.
+        collection : int, optional
+            Number of documents in the collection. Without it, true negatives are unknown: they are
+            NaN.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrices of retrieved against relevant, with the topics as a leading axis.
         """
         tp = self.relevant_retrieved(rel, cutoff)
         retrieved = self.retrieved if cutoff is None else np.minimum(self.retrieved, cutoff)
@@ -152,17 +261,48 @@ class JudgedRankings(Statistic):
         return ConfusionMatrix.from_counts(tp, fp, fn, tn)
 
     def so_far(self, values: npt.NDArray[Any]) -> FloatArray:
-        """For each retrieved judged document: the sum of a value over those of its topic down to
-        it, and with it."""
+        """Compute the cumulative sum of a value down to each retrieved judged document, inclusive.
+
+        Parameters
+        ----------
+        values : ndarray of shape (D,)
+            Value of each document.
+
+        Returns
+        -------
+        ndarray of shape (D,)
+            Sum over the documents of its topic down to each.
+        """
         return running_sum(values, self.offsets)
 
     def hits_so_far(self, rel: int) -> FloatArray:
-        """For each retrieved judged document: how many relevant ones down to it and with it."""
+        """Count the relevant documents down to each retrieved judged document, inclusive.
+
+        Parameters
+        ----------
+        rel : int
+            Lowest grade of a relevant document.
+
+        Returns
+        -------
+        ndarray of shape (D,)
+            Number of relevant documents down to each.
+        """
         return self.so_far(self.hits(rel))
 
     def map_ranks(self, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> FloatArray:
-        """A function of the rank, for each retrieved judged document; where ``averaged``, its mean
-        over the ranks that the document shares."""
+        """Evaluate a function of the rank for each retrieved judged document.
+
+        Parameters
+        ----------
+        function : callable
+            Function of an array of ranks.
+
+        Returns
+        -------
+        ndarray of shape (D,)
+            Values; if ``averaged``, their means over the ranks that tied documents share.
+        """
         if not self.averaged:
             return np.asarray(function(self.rank), np.float64)
         ranks = np.arange(1, int(self.retrieved.max(initial=0)) + 1)
@@ -171,8 +311,18 @@ class JudgedRankings(Statistic):
         return np.asarray((running[self.tied_to] - running[self.tied_from - 1]) / shared)
 
     def count_ties(self, mask: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-        """For each retrieved judged document: how many of the marked ones have a higher score, and
-        how many the same."""
+        """Count the marked documents that are ranked above each document, and those tied with it.
+
+        Parameters
+        ----------
+        mask : ndarray of bool of shape (D,)
+            Retrieved judged documents to count.
+
+        Returns
+        -------
+        above, tied : ndarray of shape (D,)
+            Number of the marked documents with a higher score, and with the same score.
+        """
         order = np.arange(len(self.rank))
         new = np.ones(len(order) + 1, bool)
         new[1:-1] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic) != 0)
@@ -183,22 +333,44 @@ class JudgedRankings(Statistic):
         return before, so_far[last] - before
 
     def ties_across(self, cutoff: int) -> npt.NDArray[np.bool_]:
-        """Whether each retrieved judged document shares its score with documents on both sides of a
-        cutoff."""
+        """Return which retrieved judged documents are tied across a cutoff.
+
+        Their score occurs on both sides of it.
+
+        Parameters
+        ----------
+        cutoff : int
+            Rank of the cutoff.
+
+        Returns
+        -------
+        ndarray of bool of shape (D,)
+            Mask of the documents.
+        """
         return (self.tied_from <= cutoff) & (cutoff < self.tied_to)
 
     def averages(self) -> Self:
-        """The same rankings with tied documents at each of their ranks alike."""
+        """Return the same rankings, averaged over the orders of tied documents."""
         return replace(self, averaged=True)
 
     def tie_all(self) -> Self:
-        """The same documents, each with the same score: every order of them is equally likely."""
+        """Return the same documents with equal scores, so that every order is equally likely."""
         last = np.repeat(self.retrieved, np.diff(self.offsets))
         return replace(self, tied_from=np.ones_like(last), tied_to=last, averaged=True)
 
     def reorder_ties(self, *, best_first: bool) -> Self:
-        """The same rankings with tied documents by descending grade, unjudged ones last; or the
-        other way round."""
+        """Return the rankings with tied documents sorted by grade.
+
+        Parameters
+        ----------
+        best_first : bool
+            Whether grades descend, with unjudged documents last, or ascend, with these first.
+
+        Returns
+        -------
+        JudgedRankings
+            Rankings with tied documents in this order.
+        """
         sign = -1 if best_first else 1
         order = np.lexsort((sign * self.grade, self.tied_from, self.topic))
         start = np.stack([self.topic, self.tied_from], axis=1)
@@ -211,7 +383,18 @@ class JudgedRankings(Statistic):
         return replace(self, rank=top + place, grade=self.grade[order], averaged=False)
 
     def cut(self, depth: int) -> Self:
-        """The same rankings, each without the documents below that rank."""
+        """Return the rankings without the documents below a rank.
+
+        Parameters
+        ----------
+        depth : int
+            Last rank to keep.
+
+        Returns
+        -------
+        JudgedRankings
+            Truncated rankings, with the same judgments.
+        """
         kept = self.rank <= depth
         return replace(
             self,
@@ -224,7 +407,7 @@ class JudgedRankings(Statistic):
         )
 
     def condense(self) -> Self:
-        """The same rankings without unjudged documents, the judged ones moving up."""
+        """Return the condensed rankings, without unjudged documents."""
         kept = self.grade >= 0
         topic = self.topic[kept]
         offsets = segment_offsets(np.bincount(topic, minlength=len(self)))
@@ -241,8 +424,11 @@ class JudgedRankings(Statistic):
         )
 
     def with_unjudged(self) -> Self:
-        """The same rankings with every retrieved document in them: a grade of −1 for those that
-        the judgments do not name, −2 for those that they name with any negative grade."""
+        """Return the rankings with every retrieved document in them.
+
+        A document that the judgments do not name has the grade −1, one that they name with any
+        negative grade has −2.
+        """
         offsets = segment_offsets(self.retrieved)
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], self.retrieved) + 1
         at = offsets[:-1][self.topic] + self.rank - 1
@@ -263,8 +449,20 @@ class JudgedRankings(Statistic):
         )
 
     def sum_to(self, values: npt.NDArray[Any], topic: IntArray, rank: IntArray) -> FloatArray:
-        """For each pair of a topic and a rank, the sum of a value over the retrieved judged
-        documents down to it."""
+        """Sum a value over the retrieved judged documents down to given ranks.
+
+        Parameters
+        ----------
+        values : ndarray of shape (D,)
+            Value of each document.
+        topic, rank : ndarray of shape (n,)
+            Pairs of a topic, as an index, and a rank.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Sum for each pair.
+        """
         base = int(self.retrieved.max(initial=0)) + 1
         found = np.searchsorted(
             self.topic * base + self.rank, topic * base + np.minimum(rank, base - 1), "right"
@@ -277,15 +475,25 @@ class JudgedRankings(Statistic):
 
     @property
     def highest_grade(self) -> IntArray:
-        """Per topic, the highest grade that was given; -1 where no document is judged."""
+        """Highest grade that was given in each topic; -1 if no document is judged."""
         first, last = self.judged_offsets[:-1], self.judged_offsets[1:]
         # With one more at the end, for topics there that have none.
         return np.where(first < last, np.append(self.judged_grade, -1)[first], -1)
 
     def relevance_strings(self, length: int) -> list[bytes]:
-        """Per topic, what the first documents are, a character each: the grade, ``>`` for one above
-        9, ``-`` for a document that the judgments do not name, ``.`` for one that they name with a
-        negative grade."""
+        """Format the relevance of the first documents of each topic, with a character for each.
+
+        Parameters
+        ----------
+        length : int
+            Largest number of documents.
+
+        Returns
+        -------
+        list of bytes
+            Strings of grades: ``>`` for a grade above 9, ``-`` for a document that the judgments do
+            not name, ``.`` for one that they name with a negative grade.
+        """
         length = max(min(length, int(self.retrieved.max(initial=0))), 0)
         shown = self.rank <= length
         grade = self.grade[shown]
@@ -297,8 +505,18 @@ class JudgedRankings(Statistic):
         return [row[:end].tobytes() for row, end in zip(grid, ends, strict=True)]
 
     def ideal(self, gain: FloatArray) -> IdealRankings:
-        """The best list that the judged documents make, given the gain of each of the judged grades
-        (``judged_grade``): descending gains, as long as they are positive."""
+        """Return the ideal rankings of the judged documents, by descending gain.
+
+        Parameters
+        ----------
+        gain : ndarray of shape (L,)
+            Gain of each of the judged grades (``judged_grade``).
+
+        Returns
+        -------
+        IdealRankings
+            Documents with a positive gain.
+        """
         topic = np.repeat(np.arange(len(self)), np.diff(self.judged_offsets))
         order = np.lexsort((-gain, topic))
         count = np.where(gain > 0, self.judged_count, 0)[order]
@@ -310,7 +528,10 @@ class JudgedRankings(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class IdealRankings:
-    """Per topic a list of gains in their best order; ``offsets`` cuts ``gain`` and ``rank``."""
+    """Ideal rankings: the gains of each topic, descending.
+
+    ``offsets`` are those of the topics in ``gain`` and ``rank``.
+    """
 
     offsets: IntArray
     gain: FloatArray
@@ -318,15 +539,15 @@ class IdealRankings:
 
     @property
     def length(self) -> IntArray:
-        """How long the list of each topic is."""
+        """Length of the ideal ranking of each topic."""
         return np.diff(self.offsets)
 
     def sum(self, values: npt.NDArray[Any]) -> FloatArray:
-        """Per topic, the sum of a value per document of its list."""
+        """Sum a value per document within each topic."""
         return segment_sum(values, self.offsets)
 
     def sum_to(self, values: npt.NDArray[Any], topic: IntArray, rank: IntArray) -> FloatArray:
-        """For each pair of a topic and a rank, the sum of a value over the list down to it."""
+        """Sum a value over the documents down to given ranks, for pairs of a topic and a rank."""
         running = running_sum(values, self.offsets)
         last = np.minimum(rank, self.length[topic])
         out = np.zeros(len(last))
@@ -337,8 +558,10 @@ class IdealRankings:
 def merge_topics(
     first: tuple[str, ...], second: tuple[str, ...]
 ) -> tuple[tuple[str, ...], IntArray]:
-    """The topics of two parts one behind the other, and their bytewise order; a topic may stand in
-    one part only."""
+    """Concatenate the topics of two parts, and return their bytewise order too.
+
+    A topic may occur in one part only.
+    """
     both = set(first) & set(second)
     if both:
         raise ValueError(f"topic {min(both)!r} stands in both parts")
@@ -348,12 +571,12 @@ def merge_topics(
 
 
 def concat(first: Any, second: Any, *names: str) -> dict[str, Any]:
-    """Arrays of both, the first before the second."""
+    """Concatenate the named arrays of both, the first before the second."""
     return {name: np.concatenate([getattr(of, name) for of in (first, second)]) for name in names}
 
 
 def segment_offsets(sizes: npt.ArrayLike) -> IntArray:
-    """Where segments of these sizes begin and end: offsets into a flat array."""
+    """Return the offsets in a flat array of segments of these sizes."""
     return np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(np.int64)
 
 
@@ -362,30 +585,30 @@ def _concat_parts(parts: Sequence[npt.NDArray[Any]]) -> IntArray:
 
 
 def concat_offsets(first: IntArray, second: IntArray) -> IntArray:
-    """The offsets of two flat arrays put one behind the other."""
+    """Return the offsets of two concatenated flat arrays."""
     return np.concatenate([first, second[1:] + first[-1]])
 
 
 def take_segments(offsets: IntArray, picked: IntArray) -> tuple[IntArray, IntArray]:
-    """New offsets, and the flat positions of the picked segments."""
+    """Return new offsets, and the flat indices of the selected segments."""
     size = np.diff(offsets)[picked]
     out = segment_offsets(size)
     return out, np.repeat(offsets[:-1][picked] - out[:-1], size) + np.arange(out[-1])
 
 
 def segment_sum(values: npt.NDArray[Any], offsets: IntArray) -> FloatArray:
-    """Sums within segments, from the first value to the last; each depends on its own values alone,
-    bit for bit.
+    """Sum values within segments, from first to last.
 
-    (A running total and its differences would not: it carries rounding from topic to topic. Adding
-    in another order would now and then round the fourth digit differently from other programs.)
+    Each sum depends on its own values alone, bit for bit. (Differences of a running total would
+    not: it carries rounding from topic to topic. Another order of summation would occasionally
+    round the fourth digit differently from other programs.)
     """
     segment = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.asarray(np.bincount(segment, values, len(offsets) - 1), np.float64)
 
 
 def running_sum(values: npt.NDArray[Any], offsets: IntArray) -> FloatArray:
-    """Running totals within segments; each depends on its own segment alone, bit for bit."""
+    """Compute cumulative sums within segments; each depends on its own segment, bit for bit."""
     if values.dtype.kind in "bi":
         running = np.concatenate([[0], np.cumsum(values)])
         before = np.repeat(running[offsets[:-1]], np.diff(offsets))
@@ -397,7 +620,7 @@ def running_sum(values: npt.NDArray[Any], offsets: IntArray) -> FloatArray:
 
 
 def running_product(values: FloatArray, offsets: IntArray) -> FloatArray:
-    """Running products within segments."""
+    """Compute cumulative products within segments."""
     out = np.array(values, np.float64)
     for first, last in pairwise(offsets):
         np.cumprod(out[first:last], out=out[first:last])

@@ -1,4 +1,4 @@
-"""How often items were put into each category."""
+"""Ratings of items: how many raters assigned each category."""
 
 from __future__ import annotations
 
@@ -17,15 +17,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Ratings(Statistic):
-    """Of each item how many raters put it into each category.
+    """Number of raters that put each item into each category.
 
-    Only what there is takes room, as measurements have nearly as many categories as ratings:
-    ``count`` raters put an item into a ``category``, those of item i from ``starts[i]`` to
-    ``starts[i + 1]``, in their order. ``values`` are the numbers of the categories. An entry stands
-    for as many items as are ``held``, which were rated alike: what they weigh together and the sum
-    of the squares of that are ``weight`` and ``weight_squares``. Items that fewer than two raters
-    rated say nothing of agreement; those that one rated tell how common categories are, which some
-    coefficients take from them.
+    Only the non-zero counts are stored, as measurements have nearly as many categories as ratings.
+    Items with fewer than two ratings do not contribute to agreement; those with one rating
+    contribute to the category proportions, from which some coefficients take the expected
+    agreement.
+
+    Parameters
+    ----------
+    categories : tuple of str
+        Names of the K categories.
+    values : ndarray of shape (K,)
+        Numeric values of the categories.
+    starts : ndarray of shape (n + 1,)
+        Offsets of the entries in ``category`` and ``count``.
+    category : ndarray of shape (C,)
+        Category of each count, ascending within an entry.
+    count : ndarray of shape (C,)
+        Number of raters that put the item into the category.
+    held : ndarray of shape (n,)
+        Number of items with equal ratings that each entry stands for.
+    weight : ndarray of shape (n,)
+        Sum of the weights of these items.
+    weight_squares : ndarray of shape (n,)
+        Sum of their squared weights.
     """
 
     categories: tuple[str, ...]
@@ -45,7 +61,24 @@ class Ratings(Statistic):
         values: FloatArray,
         weight: FloatArray | None = None,
     ) -> Self:
-        """Of items by raters, as positions among the categories; −1 where there is no rating."""
+        """Count the ratings of items by raters.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n, raters)
+            Category of each rating, as an index; −1 if there is no rating.
+        categories : sequence of str
+            Names of the K categories.
+        values : ndarray of shape (K,)
+            Numeric values of the categories.
+        weight : ndarray of shape (n,), optional
+            Weights of the items. By default all are 1.
+
+        Returns
+        -------
+        Ratings
+            Statistic of the items.
+        """
         return cls.from_grouped_rows(codes, _weight_sums(len(codes), weight), categories, values)
 
     @classmethod
@@ -56,8 +89,25 @@ class Ratings(Statistic):
         categories: Sequence[str],
         values: FloatArray,
     ) -> Self:
-        """The same of rows that stand for several items: how many, what these weigh, and the sum of
-        the squares of that."""
+        """Count the ratings of rows that stand for several items each.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n, raters)
+            Category of each rating, as an index; −1 if there is no rating.
+        sums : tuple of ndarray of shape (n,)
+            Number of items of each row, the sum of their weights, and that of their squared
+            weights.
+        categories : sequence of str
+            Names of the K categories.
+        values : ndarray of shape (K,)
+            Numeric values of the categories.
+
+        Returns
+        -------
+        Ratings
+            Statistic of the items.
+        """
         # Equal ones of an item side by side.
         return cls._from_sorted(np.sort(codes, axis=1), sums, categories, values)
 
@@ -77,7 +127,22 @@ class Ratings(Statistic):
 
     @classmethod
     def from_counts(cls, counts: IntArray, categories: Sequence[str], values: FloatArray) -> Self:
-        """Of items by categories: how many raters put each item into each."""
+        """Create the statistic from counts of items by categories.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n, K)
+            Number of raters that put each item into each category.
+        categories : sequence of str
+            Names of the K categories.
+        values : ndarray of shape (K,)
+            Numeric values of the categories.
+
+        Returns
+        -------
+        Ratings
+            Statistic of the items.
+        """
         flat, sums = np.flatnonzero(counts), (np.ones(len(counts)),) * 3
         return cls._from_cells(flat, np.ravel(counts)[flat], len(counts), categories, values, sums)
 
@@ -98,17 +163,20 @@ class Ratings(Statistic):
         return cls(tuple(names), values, first, own, number, held, weight, squares)
 
     def __len__(self) -> int:
-        """How many entries there are, each of items that were rated alike."""
+        """Return the number of entries, each of items with equal ratings."""
         return len(self.starts) - 1
 
     @property
     def n_items(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         return round(float(self.held.sum()))
 
     def __add__(self, other: Self) -> Self:
-        """The items of both, which have the same categories; those that were rated alike as one
-        entry, so that many items take no more room than there are ways to rate one."""
+        """Return the items of both, which must have the same categories.
+
+        Items with equal ratings become one entry, so that the memory is bounded by the number of
+        distinct ways to rate an item.
+        """
         if self.categories != other.categories:
             raise ValueError("the categories of both parts differ")
         wide = max(of.widest for of in (self, other))
@@ -120,18 +188,18 @@ class Ratings(Statistic):
 
     @cached_property
     def merge_equal_items(self) -> Self:
-        """The same, with items that were rated alike as one entry."""
+        """Statistic with the items of equal ratings merged into one entry."""
         none = np.zeros((0, 0), np.int64)
         return self + self._from_sorted(none, (np.zeros(0),) * 3, self.categories, self.values)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of items that weigh 1, where each weighs as much as this."""
+        """Return the statistic of items of weight 1, where every item has this weight."""
         squares = self.weight_squares / weight**2
         return replace(self, weight=self.weight / weight, weight_squares=squares)
 
     @property
     def widest(self) -> int:
-        """How many ratings an item has at most."""
+        """Largest number of ratings of an item."""
         return int(self.times.max(initial=0))
 
     @property
@@ -139,8 +207,7 @@ class Ratings(Statistic):
         return self.held, self.weight, self.weight_squares
 
     def _sorted(self, wide: int) -> IntArray:
-        """The categories that each entry was put into, in their order, after as many −1 as make it
-        so wide."""
+        """Return the sorted categories of each entry, padded with −1 on the left to this width."""
         made = np.full((len(self), wide), -1, np.int64)
         rated = self.times.astype(np.int64)
         made[np.arange(wide) >= wide - rated[:, None]] = np.repeat(self.category, self.count)
@@ -148,32 +215,32 @@ class Ratings(Statistic):
 
     @cached_property
     def item(self) -> IntArray:
-        """The entry of each count."""
+        """Entry of each count, as an index."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     @cached_property
     def times(self) -> FloatArray:
-        """How often each item was rated."""
+        """Total number of ratings of each item."""
         return self._item_values(self.count)
 
     @cached_property
     def category_weights(self) -> FloatArray:
-        """What the ratings of each category weigh, each as much as its item."""
+        """Weight of the ratings of each category, each with the weight of its item."""
         return self.category_sums(np.ones(len(self)))
 
     @cached_property
     def total(self) -> Any:
-        """What all ratings weigh."""
+        """Total weight of the ratings."""
         return self.weight @ self.times
 
     @cached_property
     def total_squares(self) -> Any:
-        """The sum of the squares of what each rating weighs."""
+        """Sum of the squared weights of the ratings."""
         return self.weight_squares @ self.times
 
     @property
     def n_minority(self) -> float:
-        """How many ratings are of another category than most, by Kish's number."""
+        """Kish's effective number of ratings outside the most frequent category."""
         if not len(self.category_weights):
             return 0.0
         other = self.category != self.category_weights.argmax()
@@ -184,35 +251,35 @@ class Ratings(Statistic):
 
     @property
     def unit(self) -> FloatArray:
-        """What an item of each entry weighs, Σw²/Σw: where they are alike, what each does."""
+        """Weight of one item of each entry, Σw²/Σw, which is exact if their weights are equal."""
         weighs = self.weight > 0
         return np.divide(self.weight_squares, self.weight, np.zeros(len(self)), where=weighs)
 
     @cached_property
     def twice(self) -> npt.NDArray[np.bool_]:
-        """Which items have two ratings or more."""
+        """Mask of the items with two ratings or more."""
         return np.asarray(self.times >= 2)
 
     @cached_property
     def rated_mask(self) -> npt.NDArray[np.bool_]:
-        """Which items have a rating."""
+        """Mask of the items with a rating."""
         return np.asarray(self.times >= 1)
 
     @cached_property
     def squares(self) -> FloatArray:
-        """Of each item the sum of its squared counts."""
+        """Sum of the squared counts of each item."""
         return self._item_values(np.square(self.count))
 
     @cached_property
     def agreeing(self) -> FloatArray:
-        """Of each item the share of pairs of its ratings that agree, NaN where there is none."""
+        """Proportion of agreeing pairs among the ratings of each item; NaN with fewer than two."""
         m = self.times
         pairs = np.where(m > 1, m * (m - 1), np.nan)
         return np.asarray((self.squares - m) / pairs)
 
     @cached_property
     def shared_items(self) -> Self:
-        """The items that two raters rated, or more."""
+        """Statistic of the items with two ratings or more."""
         own = self.twice[self.item]
         starts = np.append(0, np.cumsum(np.diff(self.starts)[self.twice]))
         sums = (of[self.twice] for of in self._sums)
@@ -222,22 +289,21 @@ class Ratings(Statistic):
 
     @cached_property
     def share_of_category(self) -> FloatArray:
-        """The mean share of each category among the ratings of an item that has any."""
+        """Mean proportion of each category among the ratings of an item with any."""
         each = 1 / np.maximum(self.times, 1)
         return np.asarray(self.category_sums(each) / np.float64(self.weight[self.rated_mask].sum()))
 
     @cached_property
     def middles(self) -> FloatArray:
-        """The middle rank of the ratings of each category: half of its own, and all below."""
+        """Midrank of the ratings of each category: all below it, and half of its own."""
         return np.cumsum(self.category_weights) - self.category_weights / 2
 
     def item_sums(self, of_category: FloatArray) -> FloatArray:
-        """Of each item the sum of what each of its ratings has by its category."""
+        """Sum a value per category over the ratings of each item."""
         return self._item_values(self.count * of_category[self.category])
 
     def category_sums(self, of_item: FloatArray) -> FloatArray:
-        """Of each category the sum of what each of its ratings has by its item, times what that
-        weighs."""
+        """Sum a value per item over the ratings of each category, weighted by the item."""
         weights = self.count * (of_item * self.weight)[self.item]
         return np.bincount(self.category, weights, len(self.categories)).astype(np.float64)
 
@@ -246,7 +312,7 @@ class Ratings(Statistic):
 
 
 def _weight_sums(rows: int, weight: FloatArray | None) -> tuple[FloatArray, ...]:
-    """Of items how many each row is, what it weighs and the square of that."""
+    """Return the number of items of each row, their weight, and its square."""
     ones = np.ones(rows)
     own = ones if weight is None else weight
     return ones, own, np.square(own)
@@ -258,10 +324,25 @@ MOST_WAYS = 50_000
 
 @dataclass(frozen=True, eq=False)
 class RatingRows(Statistic):
-    """The category that each rater put items into (rows, raters), −1 for none: a row for all items
-    that everybody rated alike, of which there are ``held``, with what they weigh and the sum of the
-    squares of that. Of more rows than :data:`MOST_WAYS` there are ``many``, and none is kept.
+    """Ratings of each rater, with the items that all raters rated alike merged into one row.
 
+    Parameters
+    ----------
+    categories : int
+        Number of categories.
+    codes : ndarray of shape (n, raters)
+        Category that each rater assigned, as an index; −1 if there is no rating.
+    held : ndarray of shape (n,)
+        Number of items of each row.
+    weight : ndarray of shape (n,)
+        Sum of the weights of these items.
+    weight_squares : ndarray of shape (n,)
+        Sum of their squared weights.
+    many : bool, default=False
+        Whether there were more distinct rows than :data:`MOST_WAYS`, so that none is stored.
+
+    Examples
+    --------
     >>> one = RatingRows.from_rows(np.array([[0, 1], [0, 1], [1, -1]]), 2)
     >>> (one + one).codes.tolist(), (one + one).held.tolist()
     ([[0, 1], [1, -1]], [4.0, 2.0])
@@ -276,7 +357,22 @@ class RatingRows(Statistic):
 
     @classmethod
     def from_rows(cls, codes: IntArray, categories: int, weight: FloatArray | None = None) -> Self:
-        """Of items by raters."""
+        """Create the statistic from ratings of items by raters.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n, raters)
+            Category of each rating, as an index; −1 if there is no rating.
+        categories : int
+            Number of categories.
+        weight : ndarray of shape (n,), optional
+            Weights of the items. By default all are 1.
+
+        Returns
+        -------
+        RatingRows
+            Statistic of the items.
+        """
         return cls._of(codes, _weight_sums(len(codes), weight), categories)
 
     @classmethod
@@ -291,7 +387,7 @@ class RatingRows(Statistic):
         return cls(categories, np.asarray(codes[rows], np.int64), held, weight, squares)
 
     def __add__(self, other: Self) -> Self:
-        """The items of both."""
+        """Return the items of both."""
         if self.many or other.many:
             return self if self.many else other
         codes = np.concatenate([self.codes, other.codes])
@@ -300,13 +396,13 @@ class RatingRows(Statistic):
         return self._of(codes, sums, self.categories)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of items that weigh 1, where each weighs as much as this."""
+        """Return the statistic of items of weight 1, where every item has this weight."""
         squares = self.weight_squares / weight**2
         return replace(self, weight=self.weight / weight, weight_squares=squares)
 
 
 def _distinct_rows(codes: IntArray, categories: int) -> tuple[IntArray, IntArray]:
-    """Of rows the number of each distinct one, and where these stand, in their order."""
+    """Return the index of each row among the distinct rows, and where these first occur."""
     if (categories + 1.0) ** codes.shape[1] < 2**62:  # as one number, which is sorted faster
         place = (categories + 1) ** np.arange(codes.shape[1])[::-1]
         keys: dict[str, Any] = {"ar": (codes + 1) @ place}

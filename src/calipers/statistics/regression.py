@@ -1,4 +1,4 @@
-"""Truth and predicted numbers of rows: their moments, and the rows themselves."""
+"""True and predicted numbers of rows: their joint moments, and the rows themselves."""
 
 from __future__ import annotations
 
@@ -21,12 +21,25 @@ _SUMS = ("of_truth", "of_predicted", "of_residual", "of_both")
 
 @dataclass(frozen=True, eq=False)
 class NumericMoments(Statistic):
-    """Σw, Σw², the weighted means of truth y, prediction p and residual r = p − y, and the central
-    sums Σw(y − ȳ)², Σw(p − p̄)², Σw(r − r̄)² and Σw(y − ȳ)(p − p̄); leading axes are replicates, the
-    last one those of outputs, where columns have several (then that of Σw and Σw² has one entry).
+    """Joint moments of truth y, prediction p and residual r = p − y.
 
-    Residuals have their own, as those of a good prediction would be lost in the difference of two
-    large sums. Merged as Chan, Golub and LeVeque (1983) do.
+    Leading axes are replicates. With several outputs the last axis is that of the outputs
+    (``weight`` and ``squares`` have one entry there). Residuals have moments of their own, as those
+    of a good prediction would be lost in the difference of two large sums. Statistics are merged as
+    by Chan, Golub and LeVeque (1983).
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows.
+    weight, squares : ndarray
+        Sums of the weights and of the squared weights, Σw and Σw².
+    truth, predicted, residual : ndarray
+        Weighted means of y, p and r.
+    of_truth, of_predicted, of_residual : ndarray
+        Σw(y − ȳ)², Σw(p − p̄)² and Σw(r − r̄)².
+    of_both : ndarray
+        Σw(y − ȳ)(p − p̄).
     """
 
     rows: int
@@ -44,8 +57,20 @@ class NumericMoments(Statistic):
     def from_rows(
         cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None = None
     ) -> Self:
-        """From the columns, or from tables with a column for each output; a row of weight 0 is no
-        row."""
+        """Compute the moments of rows.
+
+        Parameters
+        ----------
+        truth, predicted : ndarray of shape (n,) or (n, outputs)
+            True and predicted numbers.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows; a row of weight 0 is ignored. By default all are 1.
+
+        Returns
+        -------
+        NumericMoments
+            Statistic of the rows.
+        """
         if truth.ndim == 2:
             each = [cls.from_rows(*of, weight) for of in zip(truth.T, predicted.T, strict=True)]
             names = (*_MEANS, *_SUMS)
@@ -67,15 +92,40 @@ class NumericMoments(Statistic):
     def row_moments(
         cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None
     ) -> Self:
-        """Those of every row by itself, along an axis."""
+        """Create the moments of each single row, along a leading axis.
+
+        Parameters
+        ----------
+        truth, predicted : ndarray of shape (n,) or (n, outputs)
+            True and predicted numbers.
+        weight : ndarray of shape (n,) or None
+            Weights of the rows; None if all are 1.
+
+        Returns
+        -------
+        NumericMoments
+            Statistic of each row.
+        """
         w, none = np.ones(len(truth)) if weight is None else weight, np.zeros(truth.shape)
         w, residual = w[:, None] if truth.ndim == 2 else w, predicted - truth
         return cls(1, w, np.square(w), truth, predicted, residual, none, none, none, none)
 
     @classmethod
     def from_means(cls, means: FloatArray, near: Self) -> Self:
-        """From the means of y, p, r, y², p², r² and yp, the last axis, about the means of others
-        near by, of as many rows."""
+        """Create moments from means of powers, as those of bootstrap replicates.
+
+        Parameters
+        ----------
+        means : ndarray of shape (..., 7)
+            Means of y, p, r, y², p², r² and yp about the means of ``near``.
+        near : NumericMoments
+            Moments of as many rows, with means near those of the replicates.
+
+        Returns
+        -------
+        NumericMoments
+            Moments with the leading axes of ``means``.
+        """
         y, p, r, yy, pp, rr, yp = np.moveaxis(means, -1, 0)
         total = y.shape if near.truth.ndim == 0 else (*y.shape[:-1], 1)
         n = np.broadcast_to(near.weight, total)
@@ -93,13 +143,24 @@ class NumericMoments(Statistic):
         )
 
     def mean_columns(self, truth: FloatArray, predicted: FloatArray) -> FloatArray:
-        """Of rows the columns whose means :meth:`of_means` takes."""
+        """Return the columns of rows whose means :meth:`from_means` takes.
+
+        Parameters
+        ----------
+        truth, predicted : ndarray of shape (n,) or (n, outputs)
+            True and predicted numbers.
+
+        Returns
+        -------
+        ndarray of shape (n, 7) or (n, outputs, 7)
+            y, p, r, y², p², r² and yp about the means of these moments.
+        """
         y, p = truth - self.truth, predicted - self.predicted
         r = predicted - truth - self.residual
         return np.stack([y, p, r, y * y, p * p, r * r, y * p], axis=-1)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the moments of rows of weight 1, where every row has this weight."""
         number = np.rint(self.weight / weight)
         sums: Any = {name: np.asarray(getattr(self, name) / weight) for name in _SUMS}
         return replace(self, weight=number, squares=number, **sums)
@@ -108,7 +169,18 @@ class NumericMoments(Statistic):
         return self._with(other, 1.0)
 
     def leave_out(self, part: Self) -> Self:
-        """Of the rest; a part may be a whole axis of them, each left out by itself."""
+        """Return the moments without a part of the rows.
+
+        Parameters
+        ----------
+        part : NumericMoments
+            Moments of the rows to remove; with a leading axis, each is removed separately.
+
+        Returns
+        -------
+        NumericMoments
+            Moments of all other rows.
+        """
         return self._with(part, -1.0)
 
     def _with(self, other: NumericMoments, sign: float) -> Self:
@@ -145,20 +217,41 @@ class NumericMoments(Statistic):
         return effective_size(self.weight.item(), self.squares.item())
 
     def constant(self, name: str) -> npt.NDArray[np.bool_]:
-        """Whether truth, predictions or residuals are all alike but for rounding."""
+        """Return whether truth, predictions or residuals are constant apart from rounding.
+
+        Parameters
+        ----------
+        name : {"truth", "predicted", "residual"}
+            Which of them.
+
+        Returns
+        -------
+        ndarray of bool
+            Whether it is constant, with leading axes.
+        """
         size, spread = getattr(self, name), getattr(self, f"of_{name}")
         return np.asarray(spread <= self.weight * np.square(1e-15 * size))
 
     @property
     def squared_error(self) -> FloatArray:
-        """Σwr²."""
+        """Residual sum of squares, Σwr²."""
         return np.asarray(self.of_residual + self.weight * np.square(self.residual))
 
 
 @dataclass(frozen=True, eq=False)
 class FitMoments(NumericMoments):
-    """The same of one output, with the moments of squared residuals, which say how heavy their tail
-    is. Together with moments that lack these they lack them too."""
+    """Joint moments of one output, with the moments of the squared residuals.
+
+    The latter give the kurtosis of the residuals. The sum with moments that lack them has none
+    either.
+
+    Parameters
+    ----------
+    rows, weight, squares, truth, predicted, residual, of_truth, of_predicted, of_residual, of_both
+        As in :class:`NumericMoments`.
+    squared : Moments, optional
+        Moments of the squared residuals.
+    """
 
     squared: Moments | None = None
 
@@ -166,7 +259,20 @@ class FitMoments(NumericMoments):
     def from_rows(
         cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None = None
     ) -> Self:
-        """From the columns; a row of weight 0 is no row."""
+        """Compute the moments of rows.
+
+        Parameters
+        ----------
+        truth, predicted : ndarray of shape (n,)
+            True and predicted numbers.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows; a row of weight 0 is ignored. By default all are 1.
+
+        Returns
+        -------
+        FitMoments
+            Statistic of the rows.
+        """
         made = super().from_rows(truth, predicted, weight)
         return replace(made, squared=Moments.from_rows(np.square(predicted - truth), weight))
 
@@ -177,15 +283,22 @@ class FitMoments(NumericMoments):
         return replace(self._with(other, 1.0), squared=squared)
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the moments of rows of weight 1, where every row has this weight."""
         squared = None if self.squared is None else self.squared.with_unit_weights(weight)
         return replace(super().with_unit_weights(weight), squared=squared)
 
 
 @dataclass(frozen=True, eq=False)
 class NumericRows(Statistic):
-    """Truth and prediction of rows and what each weighs, for what needs them by size; the weights
-    may have a leading axis of replicates."""
+    """True and predicted numbers of rows, for measures that need them sorted.
+
+    Parameters
+    ----------
+    truth, predicted : ndarray of shape (n,)
+        True and predicted numbers.
+    weight : ndarray of shape (..., n)
+        Weights of the rows. Leading axes are replicates.
+    """
 
     truth: FloatArray
     predicted: FloatArray
@@ -195,7 +308,20 @@ class NumericRows(Statistic):
     def from_rows(
         cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None = None
     ) -> Self:
-        """From the columns; a row of weight 0 is no row."""
+        """Create the statistic of rows, without those of weight 0.
+
+        Parameters
+        ----------
+        truth, predicted : ndarray of shape (n,)
+            True and predicted numbers.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+
+        Returns
+        -------
+        NumericRows
+            Statistic of the rows.
+        """
         if weight is None:
             return cls(truth, predicted, np.ones(len(truth)))
         used = weight > 0
@@ -206,7 +332,7 @@ class NumericRows(Statistic):
         return type(self)(*(np.concatenate(both, axis=-1) for both in columns))
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the rows with weight 1, where every row has this weight."""
         return self.weighing(np.ones(self.weight.shape))
 
     @property
@@ -215,43 +341,67 @@ class NumericRows(Statistic):
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """Number of rows."""
         return len(self.truth)
 
     @property
     def total(self) -> FloatArray:
-        """Σw."""
+        """Sum of the weights, Σw."""
         return np.asarray(self.weight.sum(axis=-1))
 
     def weighing(self, weight: FloatArray) -> Self:
-        """The same rows with other weights, (..., rows); what order they are in is kept."""
+        """Return the same rows with other weights; sort orders stay cached.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (..., n)
+            New weights.
+
+        Returns
+        -------
+        NumericRows
+            Rows with these weights.
+        """
         made, of = replace(self, weight=weight), ("by_truth", "by_prediction", "by_error")
         made.__dict__.update({name: self.__dict__[name] for name in of if name in self.__dict__})
         return made
 
     def mean(self, values: FloatArray) -> FloatArray:
-        """The weighted mean of a value per row, or of one per replicate and row."""
+        """Compute the weighted mean of a value per row.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,) or (..., n)
+            Value of each row, or of each replicate and row.
+
+        Returns
+        -------
+        ndarray
+            Mean, with leading axes.
+        """
         return np.asarray((self.weight * values).sum(axis=-1) / self.total)
 
     @cached_property
     def by_truth(self) -> SortedValues:
-        """The rows by their truth."""
+        """Rows sorted by truth."""
         return SortedValues.from_column(self.truth)
 
     @cached_property
     def by_prediction(self) -> SortedValues:
-        """The rows by their prediction."""
+        """Rows sorted by prediction."""
         return SortedValues.from_column(self.predicted)
 
     @cached_property
     def by_error(self) -> SortedValues:
-        """The rows by the size of their residual."""
+        """Rows sorted by the absolute residual."""
         return SortedValues.from_column(np.abs(self.predicted - self.truth))
 
 
 def sort_rows(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
-    """The rows by ascending value.
+    """Return the indices that sort the rows by ascending value.
 
+    Examples
+    --------
     >>> sort_rows(np.array([3.0, 1.0, 2.0])).tolist()
     [1, 2, 0]
     """
@@ -263,9 +413,12 @@ def sort_rows(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
 
 
 def quantile(values: FloatArray, share: float, weight: FloatArray | None = None) -> float:
-    """:meth:`SortedValues.quantile` of a column; of rows that count alike by selection, so that
-    nothing is sorted.
+    """Compute a quantile of a column, as :meth:`SortedValues.quantile` does.
 
+    Without weights it is found by selection, so that nothing is sorted.
+
+    Examples
+    --------
     >>> quantile(np.array([3.0, 1.0, 2.0, 8.0]), 0.5)
     2.5
     >>> quantile(np.array([3.0, 1.0, 2.0, 8.0]), 0.5, np.array([1.0, 1.0, 1.0, 4.0]))
@@ -289,8 +442,10 @@ def quantile(values: FloatArray, share: float, weight: FloatArray | None = None)
 
 
 def midranks(values: FloatArray) -> FloatArray:
-    """:meth:`SortedValues.midranks` of rows that count alike.
+    """Compute the midranks of rows of equal weight, as :meth:`SortedValues.midranks` does.
 
+    Examples
+    --------
     >>> midranks(np.array([3.0, 1.0, 2.0, 3.0]))
     array([0.75 , 0.125, 0.375, 0.75 ])
     """
@@ -303,20 +458,24 @@ def midranks(values: FloatArray) -> FloatArray:
 
 
 def _run_starts(values: FloatArray) -> npt.NDArray[np.bool_]:
-    """Where another value begins than the one before, in a row of them."""
+    """Return which values of a sorted sequence differ from the preceding one."""
     return np.append(True, values[1:] != values[:-1])[: len(values)]
 
 
 @dataclass(frozen=True, eq=False)
 class SortedValues:
-    """Rows in order of a value: the distinct values, ascending, and which of these each row has."""
+    """Rows sorted by a value.
+
+    ``values`` are the distinct values, ascending, and ``place`` is the index of the value of each
+    row among them.
+    """
 
     values: FloatArray
     place: npt.NDArray[np.intp]
 
     @classmethod
     def from_column(cls, column: FloatArray) -> SortedValues:
-        """Of one column."""
+        """Sort the rows of a column."""
         if np.isnan(column).any():
             return cls(*np.unique(column, return_inverse=True))
         order, place = sort_rows(column), np.empty(len(column), np.intp)
@@ -327,24 +486,27 @@ class SortedValues:
 
     @cached_property
     def first_rows(self) -> npt.NDArray[np.intp]:
-        """Of each distinct value a row that has it."""
+        """Row that has each distinct value, as an index."""
         at = np.empty(len(self.values), np.intp)
         at[self.place] = np.arange(len(self.place))
         return at
 
     def positions(self, column: FloatArray) -> npt.NDArray[np.intp]:
-        """Which of the distinct values each of these is; what is none of them has no weight."""
+        """Return the indices of values among the distinct ones; others must have no weight."""
         return np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
 
     def weights(self, weight: FloatArray) -> FloatArray:
-        """What each distinct value weighs, (..., distinct), where rows weigh ``weight``."""
+        """Sum the weights of the rows at each distinct value, (..., distinct)."""
         if weight.ndim == 1:
             return np.bincount(self.place, weight, len(self.values)).astype(np.float64)
         return np.stack([self.weights(row) for row in weight])
 
     def quantile(self, weight: FloatArray, share: float) -> FloatArray:
-        """The smallest value below or at which this share of the weight is; where a value and the
-        next are both such, as two middle ones of an even number, halfway between them."""
+        """Compute the quantile of the weighted values at this proportion.
+
+        It is the smallest value at or below which this proportion of the weight is. If a value and
+        the next one both qualify, as the two middle ones of an even number, it is their mean.
+        """
         if not len(self.values):
             return np.full(weight.shape[:-1], np.nan)
         running = self.weights(weight).cumsum(axis=-1)
@@ -356,18 +518,26 @@ class SortedValues:
         return np.asarray((self.values[low] + self.values[high]) / 2)
 
     def interpolated_quantile(self, weight: FloatArray, shares: FloatArray) -> FloatArray:
-        """The values at these shares of the weight, on lines between the middles of values."""
+        """Interpolate the values at these proportions of the weight.
+
+        Lines connect the values at the middles of their weights.
+        """
         own = self.weights(weight)
         return np.interp(shares, (own.cumsum() - own / 2) / own.sum(), self.values)
 
     def above(self, weight: FloatArray, values: FloatArray) -> FloatArray:
-        """At each distinct value the mean over all rows of a value per row that counts where the
-        row is above, and half where it is at it."""
+        """Compute at each distinct value the mean of ``values`` over the rows above it.
+
+        Rows at the value count half, and rows below it 0; the mean is over all rows.
+        """
         own = self.weights(weight * values)
         return np.asarray((own[::-1].cumsum()[::-1] - own / 2) / weight.sum())
 
     def midranks(self, weight: FloatArray) -> FloatArray:
-        """Of each row the share of the weight below it, and half of that at its own value."""
+        """Compute the midrank of each row.
+
+        It is the proportion of the weight below its value, plus half of that at the value.
+        """
         at = self.weights(weight)
         middle = (at.cumsum(axis=-1) - at / 2) / at.sum(axis=-1, keepdims=True)
         return np.asarray(middle[..., self.place])

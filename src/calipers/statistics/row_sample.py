@@ -1,5 +1,8 @@
-"""Some of many rows, which are looked at where sums do not say enough: chosen by their numbers
-(:class:`SampledRows`), or by the size of their residuals (:class:`LargestResiduals`)."""
+"""Samples of rows in bounded memory, for what sums do not determine.
+
+Rows are sampled by their numbers (:class:`SampledRows`), or selected by the size of their residuals
+(:class:`LargestResiduals`).
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,25 @@ MOST_LARGEST = 10_000
 
 @dataclass(frozen=True, eq=False)
 class SampledRows(Statistic):
-    """Rows with their ``number`` in the whole, in order, and their columns, shape (rows, columns):
-    all of so many ``rows``, where these are few, else those whose number, mixed up, ends in
-    ``level`` zeros. The level is the least with which they are no more than
-    :data:`MOST_LOOKED_AT`, and have no more than :data:`MOST_VALUES`, so that they are the same
-    however rows come in batches.
+    """Pseudorandom sample of rows, or all of them while they are few.
 
+    A row is selected if its hashed number ends in ``level`` zero bits. The level is the smallest
+    with which there are no more than :data:`MOST_LOOKED_AT` rows and :data:`MOST_VALUES` values, so
+    that the sample does not depend on how the rows are divided into batches.
+
+    Parameters
+    ----------
+    rows : int
+        Number of all rows.
+    level : int
+        Number of zero bits; 0 if all rows are stored.
+    number : ndarray of shape (n,)
+        Number of each sampled row among all rows, ascending.
+    columns : ndarray of shape (n, columns)
+        Columns of the sampled rows.
+
+    Examples
+    --------
     >>> numbers = np.arange(250_000)
     >>> seen = SampledRows.of(numbers[:200_000], [numbers[:200_000] / 2])
     >>> seen += SampledRows.of(numbers[200_000:], [numbers[200_000:] / 2])
@@ -44,7 +60,22 @@ class SampledRows(Statistic):
 
     @classmethod
     def from_rows(cls, number: IntArray, columns: Sequence[FloatArray], least: int = 0) -> Self:
-        """Of rows; at this level at least."""
+        """Sample rows.
+
+        Parameters
+        ----------
+        number : ndarray of shape (n,)
+            Number of each row among all rows, ascending.
+        columns : sequence of ndarray of shape (n,)
+            Columns of the rows.
+        least : int, default=0
+            Smallest level.
+
+        Returns
+        -------
+        SampledRows
+            Sample of the rows.
+        """
         kept = np.flatnonzero(_sample_mask(number, least)) if least else slice(None)
         some = np.column_stack([column[kept] for column in columns])
         return cls(len(number), least, number[kept], some)._limit_rows()
@@ -74,15 +105,31 @@ class SampledRows(Statistic):
 
     @property
     def is_complete(self) -> bool:
-        """Whether these are all rows."""
+        """Whether the sample has all rows."""
         return self.level == 0
 
 
 @dataclass(frozen=True, eq=False)
 class LargestResiduals(Statistic):
-    """The largest residuals by size, in descending order and equal ones by their ``number`` in the
-    whole, with what these rows weigh; and of all ``rows`` the weight and the sum of squares.
+    """Rows with the largest absolute residuals.
 
+    Parameters
+    ----------
+    rows : int
+        Number of all rows.
+    weight : float
+        Weight of all rows.
+    squares : float
+        Weighted sum of squares of all residuals.
+    number : ndarray of shape (n,)
+        Number of each selected row among all rows.
+    size : ndarray of shape (n,)
+        Absolute residuals, descending; ties are ordered by number.
+    held : ndarray of shape (n,)
+        Weights of the selected rows.
+
+    Examples
+    --------
     >>> some = LargestResiduals.of(np.arange(3), np.array([1.0, -3.0, 2.0]))
     >>> all_of = some + LargestResiduals.of(np.arange(3, 5), np.array([5.0, -3.0]))
     >>> all_of.number.tolist(), all_of.size.tolist(), all_of.rows, all_of.squares
@@ -100,7 +147,22 @@ class LargestResiduals(Statistic):
     def from_rows(
         cls, number: IntArray, residual: FloatArray, weight: FloatArray | None = None
     ) -> Self:
-        """Of rows."""
+        """Select the rows with the largest residuals.
+
+        Parameters
+        ----------
+        number : ndarray of shape (n,)
+            Number of each row among all rows.
+        residual : ndarray of shape (n,)
+            Residuals of the rows.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+
+        Returns
+        -------
+        LargestResiduals
+            Statistic of the rows.
+        """
         held = np.ones(len(residual)) if weight is None else weight
         squares = dot(held, np.square(residual))
         made = cls(len(residual), float(held.sum()), squares, number, np.abs(residual), held)
@@ -127,17 +189,17 @@ class LargestResiduals(Statistic):
 
 
 def sampling_level(rows: int | None) -> int:
-    """A level that so many rows reach."""
+    """Return a level that a sample of this number of rows reaches."""
     return 0 if rows is None else max(0, (rows // MOST_LOOKED_AT).bit_length() - 1)
 
 
 def _sample_mask(number: IntArray, level: int) -> npt.NDArray[np.bool_]:
-    """Which rows a level keeps."""
+    """Return which rows belong to the sample of a level."""
     return np.asarray(_splitmix(number) & np.uint64((1 << level) - 1) == 0)
 
 
 def _splitmix(number: IntArray) -> npt.NDArray[np.uint64]:
-    """The numbers, mixed up (Steele, Lea and Flood 2014)."""
+    """Hash the numbers with SplitMix64 (Steele, Lea and Flood 2014)."""
     with np.errstate(over="ignore"):
         x = number.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

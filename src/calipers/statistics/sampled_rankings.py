@@ -1,4 +1,4 @@
-"""What a ranking did with a pool of which a sample is judged."""
+"""Rankings of documents from a pool of which a sample is judged."""
 
 from __future__ import annotations
 
@@ -19,9 +19,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SampledRankings(GroupedRankings):
-    """Rankings of documents in strata: each group is a stratum of the pool, ``level`` the grade of
-    a document, negative where it was not drawn, and ``inclusion`` the probability to be drawn; NaN
-    where that is the share of the stratum that was. A document stands in one stratum of a topic.
+    """Rankings of documents from a stratified pool, of which a sample is judged.
+
+    Each group of :class:`GroupedRankings` is a stratum of the pool. A document is in one stratum of
+    a topic.
+
+    Parameters
+    ----------
+    topics, retrieved, documents, rank, tied_from, tied_to
+        As in :class:`GroupedRankings`.
+    groups, group_names, judgments, document, part
+        As in :class:`GroupedRankings`.
+    level : ndarray of shape (J,)
+        Grade of each document of the pool; negative if it was not sampled.
+    inclusion : ndarray of shape (J,)
+        Inclusion probability of each document; NaN if it is the sampled proportion of its stratum.
     """
 
     inclusion: FloatArray
@@ -34,24 +46,37 @@ class SampledRankings(GroupedRankings):
         rankings: Sequence[Sequence[str]],
         judgments: Sequence[Mapping[str, Levels | Sequence[Levels]]],
     ) -> Self:
-        """From rankings without ties, and for each the grades by stratum and document, as many
-        drawn from a stratum at random as have a grade that is not negative."""
+        """Create the statistic of rankings without ties.
+
+        Parameters
+        ----------
+        rankings : sequence of sequence of str
+            Document ids of each topic, best first.
+        judgments : sequence of mapping
+            Grades by stratum and document for each topic. The documents whose grade is not negative
+            are a random sample of their stratum.
+
+        Returns
+        -------
+        SampledRankings
+            Statistic of the rankings.
+        """
         groups = GroupedRankings.from_rankings(rankings, judgments)
         return cls(**groups._parts(), inclusion=np.full(len(groups.level), np.nan))
 
     @cached_property
     def stratum_sizes(self) -> FloatArray:
-        """Per stratum, how many documents it has."""
+        """Size of each stratum, in documents."""
         return np.diff(self.judgments).astype(np.float64)
 
     @cached_property
     def n_sampled(self) -> FloatArray:
-        """Per stratum, how many of its documents are judged."""
+        """Count of the judged documents of each stratum."""
         return segment_sum(self.level >= 0, self.judgments)
 
     @cached_property
     def stands_for(self) -> FloatArray:
-        """For each judgment, how many documents a judged one stands for: 1/π; 0 if not drawn."""
+        """Weight of each judgment by sampling, 1/π; 0 if the document was not sampled."""
         drawn = self.level >= 0
         of_stratum = (self.stratum_sizes / np.maximum(self.n_sampled, 1))[self.group_of_judgment]
         stated = 1 / np.where(np.isnan(self.inclusion) | ~drawn, 1.0, self.inclusion)
@@ -59,27 +84,38 @@ class SampledRankings(GroupedRankings):
 
     @cached_property
     def topic_of_judgment(self) -> IntArray:
-        """The topic's position, for each judgment."""
+        """Topic of each judgment, as an index."""
         return self.topic_of_group[self.group_of_judgment]
 
     def estimated_relevant(self, rel: int = 1) -> FloatArray:
-        """Per topic, how many relevant documents the pool is estimated to hold."""
+        """Estimate the number of relevant documents in the pool of each topic.
+
+        Parameters
+        ----------
+        rel : int, default=1
+            Lowest grade of a relevant document.
+
+        Returns
+        -------
+        ndarray of shape (T,)
+            Horvitz-Thompson estimates.
+        """
         relevant = self.stands_for * (self.level >= rel)
         return segment_sum(relevant, self.judgments[self.groups])
 
     def undrawn_mask(self) -> npt.NDArray[np.bool_]:
-        """Whether nothing was drawn from a stratum of the topic."""
+        """Return which topics have a stratum without a sampled document."""
         return self.sum_of_groups(self.n_sampled == 0) > 0
 
     def nonrandom_mask(self) -> npt.NDArray[np.bool_]:
-        """Whether documents of a topic were drawn otherwise than at random from their stratum."""
+        """Return which topics have documents that are not a random sample of their stratum."""
         drawn = self.stands_for * self.n_sampled[self.group_of_judgment]
         other = ~np.isclose(drawn, self.stratum_sizes[self.group_of_judgment], rtol=1e-6, atol=0)
         return segment_sum(other & (self.level >= 0), self.judgments[self.groups]) > 0
 
     @cached_property
     def retrieved_pool(self) -> RetrievedDocuments:
-        """The documents of the pool that were retrieved, topic by topic in rank order."""
+        """Documents of the pool that were retrieved, topic by topic in rank order."""
         rank = self.rank[self.rank_index]
         order = np.lexsort((rank, self.topic_of_judgment))
         order = order[rank[order] > 0]
@@ -96,8 +132,12 @@ class SampledRankings(GroupedRankings):
 
 @dataclass(frozen=True, eq=False)
 class RetrievedDocuments:
-    """Retrieved documents of the pool: rank, which stratum of the topic and of all, grade, and how
-    many documents each stands for. ``offsets`` cuts them into topics."""
+    """Retrieved documents of a sampled pool.
+
+    ``rank`` and ``grade`` are those of each document, ``stratum`` its stratum within the topic and
+    ``group`` that among all, and ``stands_for`` its sampling weight. ``offsets`` are those of the
+    topics.
+    """
 
     offsets: IntArray
     rank: IntArray
@@ -107,9 +147,9 @@ class RetrievedDocuments:
     stands_for: FloatArray
 
     def sum(self, values: npt.NDArray[Any]) -> FloatArray:
-        """Per topic, the sum of a value per document."""
+        """Sum a value per document within each topic."""
         return segment_sum(values, self.offsets)
 
     def above(self, values: npt.NDArray[Any]) -> FloatArray:
-        """For each document, the sum of a value over those that stand above it."""
+        """Sum a value over the documents ranked above each document."""
         return np.asarray(running_sum(values, self.offsets) - values)

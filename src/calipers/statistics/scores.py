@@ -1,4 +1,4 @@
-"""The table of distinct scores with the weight of both classes at each."""
+"""Score table: the distinct scores with the weight of both classes at each."""
 
 from __future__ import annotations
 
@@ -23,8 +23,15 @@ USUAL_AREAS = ("AUC", "PR-AUC", "AP")
 
 @dataclass(frozen=True, eq=False)
 class ScoreOrder:
-    """A column of scores, and what sorting it says of each row; it is sorted once, when asked.
+    """Column of scores with its sort order, which is computed once, on first access.
 
+    Parameters
+    ----------
+    score : ndarray of shape (n,)
+        Score of each row.
+
+    Examples
+    --------
     >>> order = ScoreOrder.of(np.array([0.2, 0.9, 0.2]))
     >>> order.rows.tolist(), order.place.tolist()
     ([1, 0, 2], [1, 0, 1])
@@ -34,25 +41,36 @@ class ScoreOrder:
 
     @classmethod
     def from_scores(cls, score: Scores | Self) -> Self:
-        """Of a column; of its order that order, with what it knows already."""
+        """Return the order of a column; an instance is returned as it is, with its cache.
+
+        Parameters
+        ----------
+        score : ndarray of shape (n,) or ScoreOrder
+            Score of each row.
+
+        Returns
+        -------
+        ScoreOrder
+            Order of the scores.
+        """
         return score if isinstance(score, cls) else cls(score)  # type: ignore[arg-type]
 
     @cached_property
     def rows(self) -> npt.NDArray[np.uint32]:
-        """The rows by descending score, those of equal score in their order."""
+        """Rows by descending score, as indices; ties are in their original order."""
         from calipers import _core
 
         return _core.order_descending(self.score)
 
     @cached_property
     def last_mask(self) -> npt.NDArray[np.bool_]:
-        """Whether each of :attr:`rows` is the last of its score."""
+        """Whether each of :attr:`rows` is the last one of its score."""
         ordered = self.score[self.rows]
         return np.append(ordered[1:] != ordered[:-1], [True] * (len(ordered) > 0))
 
     @cached_property
     def score_index(self) -> npt.NDArray[np.uint32]:
-        """Where the score of each row stands among the scores of the table of these rows."""
+        """Index of the score of each row among the distinct scores, descending."""
         first = np.zeros(len(self.rows), np.uint32)
         first[1:] = self.last_mask[:-1]
         place = np.empty(len(self.rows), np.uint32)
@@ -62,8 +80,23 @@ class ScoreOrder:
 
 @dataclass(frozen=True, eq=False)
 class SubsetScores:
-    """Rows by descending score, each of a part: its class, whether it is the last of its score, its
-    part and its weight; ``scores`` are the distinct ones and ``sizes`` the rows of the parts."""
+    """Rows sorted by descending score, divided into parts.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (D,)
+        Distinct scores, descending.
+    positive : ndarray of bool of shape (n,)
+        Whether each row is positive.
+    last : ndarray of bool of shape (n,)
+        Whether it is the last one of its score.
+    part_of : ndarray of uint8 of shape (n,)
+        Part of each row, as an index.
+    weight : ndarray of shape (n,) or None
+        Weights of the rows; None if all are 1.
+    sizes : list of int
+        Number of rows of each part.
+    """
 
     scores: FloatArray
     positive: npt.NDArray[np.bool_]
@@ -81,7 +114,26 @@ class SubsetScores:
         weight: FloatArray | None,
         part: npt.NDArray[np.uint8],
     ) -> Self:
-        """Of rows in any order."""
+        """Sort rows that are given in any order.
+
+        Parameters
+        ----------
+        order : ScoreOrder
+            Order of the scores of the rows.
+        scores : ndarray of shape (D,)
+            Distinct scores, descending.
+        positive : ndarray of bool of shape (n,)
+            Whether each row is positive.
+        weight : ndarray of shape (n,) or None
+            Weights of the rows; None if all are 1.
+        part : ndarray of uint8 of shape (n,)
+            Part of each row, as an index.
+
+        Returns
+        -------
+        SubsetScores
+            Sorted rows.
+        """
         rows = order.rows
         return cls(
             scores,
@@ -95,12 +147,29 @@ class SubsetScores:
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable(Statistic):
-    """Distinct scores, descending, with the positive and the negative weight at each.
+    """Distinct scores, descending, with the weight of both classes at each.
 
-    ``positive`` and ``negative`` have shape ``(..., D)``; leading axes are replicates. The squares
-    hold sums of squared weights, from which variances of weighted samples come; without weights
-    they are the counts themselves. Everything that is read off a threshold, the ROC curve and the
-    precision-recall curve is a formula over this table.
+    Everything that depends on thresholds, the ROC curve and the precision-recall curve is a formula
+    of this table.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (D,)
+        Distinct scores, descending.
+    positive, negative : ndarray of shape (..., D)
+        Weight of the positives and of the negatives at each score. Leading axes are replicates.
+    positive_squares, negative_squares : ndarray of shape (..., D)
+        Sums of squared weights, from which variances of weighted samples are computed; without
+        weights they are the counts themselves.
+    rows : int
+        Number of rows.
+    highest : ndarray of shape (D,), optional
+        Highest score of each cell of a compressed table (:meth:`compress`), whose ``scores`` are
+        the lowest ones; None if no scores are merged.
+    shift : int, default=0
+        Number of the last bits without which the scores of a cell are equal.
+    heavy : float, default=0.0
+        Proportion of the weight from which a score is not merged with others.
     """
 
     scores: FloatArray
@@ -124,14 +193,42 @@ class ScoreTable(Statistic):
         score: npt.NDArray[np.floating],
         weight: FloatArray | None = None,
     ) -> Self:
-        """The table of rows: whether each is positive, its score and its weight."""
+        """Create the table of rows.
+
+        Parameters
+        ----------
+        truth : ndarray of bool of shape (n,)
+            Whether each row is positive.
+        score : ndarray of shape (n,)
+            Score of each row.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+
+        Returns
+        -------
+        ScoreTable
+            Table of the rows.
+        """
         from calipers import _core
 
         return cls._from_core(_core.score_table(truth, score, weight), len(truth))
 
     @classmethod
     def from_running(cls, scores: FloatArray, tp: FloatArray, fp: FloatArray) -> Self:
-        """The table without weights whose :attr:`running` sums are these, to the last digit."""
+        """Create the table without weights that has these cumulative sums, to the last digit.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (D,)
+            Distinct scores, descending.
+        tp, fp : ndarray of shape (D + 1,)
+            True and false positives at every threshold, as in :attr:`running`.
+
+        Returns
+        -------
+        ScoreTable
+            Table with these sums.
+        """
         positive, negative = np.diff(tp), np.diff(fp)
         table = cls(scores, positive, negative, positive, negative, 0)
         table.__dict__["running"] = tp, fp
@@ -139,7 +236,20 @@ class ScoreTable(Statistic):
 
     @classmethod
     def leave_out_parts(cls, parts: SubsetScores, part: int) -> Self:
-        """The table of the rows of all parts but one."""
+        """Create the table of the rows of all parts but one.
+
+        Parameters
+        ----------
+        parts : SubsetScores
+            Rows of all parts.
+        part : int
+            Index of the part to leave out.
+
+        Returns
+        -------
+        ScoreTable
+            Table of all other rows.
+        """
         from calipers import _core
 
         columns = _core.score_table_without(
@@ -149,7 +259,7 @@ class ScoreTable(Statistic):
 
     @classmethod
     def _from_core(cls, columns: tuple[Any, ...], rows: int) -> Self:
-        """The table of columns of the core, which has no squares of rows without weights."""
+        """Create the table from columns of the core, which has no squares without weights."""
         scores, positive, negative, *squares = columns
         usual = zip((positive, negative), squares, strict=True)
         of_positive, of_negative = (own if square is None else square for own, square in usual)
@@ -173,7 +283,7 @@ class ScoreTable(Statistic):
         return type(self)(scores, positive, negative, of_positive, of_negative, rows)
 
     def _merge_cells(self, shift: int, heavy: float, *others: Self) -> Self:
-        """The table, with another one, in cells of scores that agree but for so many bits."""
+        """Merge this table, and others, into cells of scores that differ in the last bits only."""
         from calipers import _core
 
         tables = self, *others
@@ -192,14 +302,30 @@ class ScoreTable(Statistic):
         return type(self)(*made, highest, shift, heavy)
 
     def compress(self, cells: int) -> Self:
-        """A table of at most so many cells, in which neighbouring scores are merged, so that it
-        takes little memory whatever went in. How the rows of a merged cell stand to each other is
-        given up; :meth:`bounds` says what areas can be.
+        """Merge neighbouring scores into at most this number of cells, to bound the memory.
 
+        The order of the rows within a merged cell is lost; :meth:`bounds` gives the range of areas.
         The scores of a cell agree in their first bits, as many as leave few enough cells. Cells of
-        more bits lie inside those of fewer, so that compressed tables add up. A score that carries
-        much of the weight stays alone.
+        more bits are contained in those of fewer, so that compressed tables can be added. A score
+        that carries much of the weight is not merged.
 
+        Parameters
+        ----------
+        cells : int
+            Largest number of cells.
+
+        Returns
+        -------
+        ScoreTable
+            Compressed table, or this one if it is small enough.
+
+        Raises
+        ------
+        ValueError
+            If ``cells`` is not positive.
+
+        Examples
+        --------
         >>> scores = np.arange(8, 16.0)
         >>> small = ScoreTable.from_rows(scores % 3 == 0, scores).compress(6)
         >>> small.scores.tolist(), [round(x, 3) for x in small.bounds("AUC")]
@@ -218,15 +344,26 @@ class ScoreTable(Statistic):
 
     @property
     def merged_mask(self) -> npt.NDArray[np.bool_]:
-        """Which of the cells hold several scores."""
+        """Mask of the cells that hold several scores."""
         if self.highest is None:
             return np.zeros(len(self.scores), bool)
         return self.highest > self.scores
 
     def bounds(self, name: str) -> tuple[float, float]:
-        """The least and the most that AUC, PR-AUC, AP or AP-DG can be of the rows behind the table,
-        whatever their order inside merged cells; both the value itself where none is merged. Those
-        of the AUC are met by some order; the others are at most a row's share of a cell wider."""
+        """Compute the bounds of an area over all orders of the rows within merged cells.
+
+        Parameters
+        ----------
+        name : {"AUC", "PR-AUC", "AP", "AP-DG"}
+            Name of the area.
+
+        Returns
+        -------
+        low, high : float
+            Smallest and largest value. Both are the value itself if no scores are merged. The
+            bounds of the AUC are sharp; the others are wider by at most the proportion of a cell
+            that one row is.
+        """
         if self.highest is None:
             value, _ = self.area(name)
             return value, value
@@ -239,7 +376,7 @@ class ScoreTable(Statistic):
         return self.positive, self.negative, self.positive_squares, self.negative_squares
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the table of rows of weight 1, where every row has this weight."""
         positive, negative = np.rint(self.positive / weight), np.rint(self.negative / weight)
         return replace(
             self,
@@ -251,7 +388,7 @@ class ScoreTable(Statistic):
 
     @property
     def has_weights(self) -> bool:
-        """Whether weights other than one went in."""
+        """Whether the rows have weights other than 1."""
         return any(
             squares is not of and not np.array_equal(squares, of)
             for of, squares in zip(self._columns[:2], self._columns[2:], strict=True)
@@ -259,16 +396,27 @@ class ScoreTable(Statistic):
 
     @cached_property
     def total_positive(self) -> FloatArray:
-        """Weight of all positives."""
+        """Total weight of the positives."""
         return np.asarray(self.positive.sum(axis=-1))
 
     @cached_property
     def total_negative(self) -> FloatArray:
-        """Weight of all negatives."""
+        """Total weight of the negatives."""
         return np.asarray(self.negative.sum(axis=-1))
 
     def score_index(self, order: ScoreOrder) -> npt.NDArray[np.intp]:
-        """Where scores that are in the table stand, or the cells that they are in."""
+        """Find the cells of scores in the table.
+
+        Parameters
+        ----------
+        order : ScoreOrder
+            Scores of rows that are in the table, or in one of its cells.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Index of the cell of each row.
+        """
         # Looked up by size, most of the table that is read is still near.
         found = np.searchsorted(self._ascending, order.score[order.rows], side="right")
         place = np.empty(len(order.rows), np.intp)
@@ -281,23 +429,44 @@ class ScoreTable(Statistic):
 
     @property
     def thresholds(self) -> FloatArray:
-        """+∞ (nothing is positive), then every distinct score, descending."""
+        """Thresholds: +∞ (no row is positive), then every distinct score, descending."""
         return np.concatenate([[np.inf], self.scores])
 
     @cached_property
     def running(self) -> tuple[FloatArray, FloatArray]:
-        """True and false positives at every threshold, shape ``(..., D + 1)``."""
+        """Cumulative true and false positives at every threshold, shape ``(..., D + 1)``."""
         return _cumulative_sums(self.positive), _cumulative_sums(self.negative)
 
     def area(self, name: str) -> tuple[float, float]:
-        """AUC, PR-AUC, AP or AP-DG of a single table, and its standard error: √Σ(wI)² over rows
-        with influence I, with n/(n − 1) for the effective number n of rows of each class; of the
-        AUC that is DeLong's. NaN where a class has one row or none."""
+        """Compute an area of a single table, and its standard error.
+
+        Parameters
+        ----------
+        name : {"AUC", "PR-AUC", "AP", "AP-DG"}
+            Name of the area.
+
+        Returns
+        -------
+        value, standard_error : float
+            The standard error is √Σ(wI)² over rows with influence I, with n/(n − 1) for the
+            effective number n of rows of each class; for the AUC it is DeLong's. It is NaN if a
+            class has fewer than two rows.
+        """
         return self._area_terms(name)[:2]
 
     def acceleration(self, name: str) -> float | None:
-        """ΣI³/(6·(ΣI²)^1.5) of such an area, from how much each row moves it; None of weighted
-        rows, of which a table says too little."""
+        """Compute the acceleration of an area, ΣI³/(6·(ΣI²)^1.5), from the influence I of each row.
+
+        Parameters
+        ----------
+        name : {"AUC", "PR-AUC", "AP", "AP-DG"}
+            Name of the area.
+
+        Returns
+        -------
+        float or None
+            Acceleration; None for weighted rows, for which a table does not determine it.
+        """
         if self.has_weights:
             return None
         found = self._area_terms(name)[2]
@@ -315,7 +484,13 @@ class ScoreTable(Statistic):
         return {}
 
     def confusion(self) -> ConfusionMatrix:
-        """The confusion matrix at every threshold: a score at or above it is positive."""
+        """Compute the confusion matrix at every threshold: a score at or above it is positive.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrices with the thresholds as the last leading axis.
+        """
         tp, fp = self.running
         counts = squares = to_confusion_counts(tp, fp, tp[..., -1:], fp[..., -1:])
         if self.has_weights:
@@ -327,15 +502,33 @@ class ScoreTable(Statistic):
         return ConfusionMatrix(counts, squares, rows=self.rows)
 
     def corners(self) -> ConfusionMatrix:
-        """The confusion matrix between the positives and the negatives of each score, if its
-        positives came first. No order of its rows passes a better one: none has more true
-        positives, nor fewer false ones."""
+        """Compute the confusion matrix between the positives and the negatives of each score.
+
+        It is that of an order in which the positives of a score come first. No order of its rows
+        has a better one: none has more true positives, or fewer false positives.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrices with the scores as the last leading axis.
+        """
         tp, fp = self.running
         counts = to_confusion_counts(tp[..., 1:], fp[..., :-1], tp[..., -1:], fp[..., -1:])
         return ConfusionMatrix(counts, counts, rows=self.rows)
 
     def to_confusion_matrix(self, threshold: float) -> ConfusionMatrix:
-        """The confusion matrix at one threshold."""
+        """Compute the confusion matrix at one threshold: a score at or above it is positive.
+
+        Parameters
+        ----------
+        threshold : float
+            Threshold of the scores.
+
+        Returns
+        -------
+        ConfusionMatrix
+            Matrix, with leading axes.
+        """
         above = self.scores >= threshold
 
         def matrix(positive: FloatArray, negative: FloatArray) -> FloatArray:
@@ -352,16 +545,24 @@ class ScoreTable(Statistic):
         return ConfusionMatrix(counts, squares, rows=self.rows)
 
     def constant(self) -> Self:
-        """The table of giving every row the same score."""
+        """Return the table in which every row has the same score."""
         positive, negative, of_positive, of_negative = (
             np.asarray(of.sum(axis=-1, keepdims=True)) for of in self._columns
         )
         return type(self)(np.zeros(1), positive, negative, of_positive, of_negative, self.rows)
 
     def placements(self) -> tuple[FloatArray, FloatArray]:
-        """At each score: the share of negatives a positive there beats, and the share of positives
-        that beat a negative there; ties count one half (DeLong's structural components). NaN where
-        there is nothing to beat."""
+        """Compute DeLong's structural components (placement values) at each score.
+
+        Returns
+        -------
+        of_positive : ndarray of shape (..., D)
+            Proportion of the negatives that score lower than a positive there; ties count one half.
+            NaN if there are no negatives.
+        of_negative : ndarray of shape (..., D)
+            Proportion of the positives that score higher than a negative there; ties count one
+            half. NaN if there are no positives.
+        """
         positives, negatives = self.total_positive[..., None], self.total_negative[..., None]
         negative_below = negatives - np.cumsum(self.negative, axis=-1) + self.negative / 2
         positive_above = np.cumsum(self.positive, axis=-1) - self.positive / 2
@@ -372,7 +573,7 @@ class ScoreTable(Statistic):
 def to_confusion_counts(
     tp: FloatArray, fp: FloatArray, positive: FloatArray, negative: FloatArray
 ) -> FloatArray:
-    """Matrices with these true and false positives, of so many of either class."""
+    """Create confusion matrices from true and false positives, given the totals of both classes."""
     # Each cell lies in memory by itself, since formulas take them one at a time.
     cells = np.empty((2, 2, *tp.shape))
     cells[0] = negative - fp, fp
@@ -381,9 +582,12 @@ def to_confusion_counts(
 
 
 def _cumulative_sums(weight: FloatArray) -> FloatArray:
-    """Running sums with the 0 that they start from; they end at the sum itself, from which adding
-    one after another is a hair apart, so that no share of it is above 1. Where no weight is left
-    they are at their end: a hair that was left would be a false negative, and odds enormous."""
+    """Compute cumulative sums that begin at 0 and end exactly at the sum.
+
+    Sequential addition may differ from the sum by rounding; with the sum at the end no proportion
+    of it is above 1. Entries after the last weight are set to the end: a small remainder would be a
+    false negative, with enormous odds.
+    """
     out = np.zeros((*weight.shape[:-1], weight.shape[-1] + 1))
     np.cumsum(weight, axis=-1, out=out[..., 1:])
     total = weight.sum(axis=-1)[..., None]
@@ -397,8 +601,10 @@ ENOUGH = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class ScoreBuffer(Statistic):
-    """Rows of several batches on the way to a :class:`ScoreTable`: the class, score and weight of
-    each, a column a batch."""
+    """Buffer of rows from several batches that becomes a :class:`ScoreTable`.
+
+    ``positive``, ``score`` and ``weight`` have a column of each batch.
+    """
 
     positive: tuple[npt.NDArray[np.bool_], ...]
     score: tuple[npt.NDArray[np.floating[Any]], ...]
@@ -418,14 +624,14 @@ class ScoreBuffer(Statistic):
 
     @property
     def _weights(self) -> tuple[FloatArray, ...]:
-        """Those of each batch, which are 1 where none are given."""
+        """Weights of each batch, 1 if none are given."""
         return self.weight or tuple(np.ones(len(column)) for column in self.positive)
 
     def __radd__(self, other: ScoreTable) -> ScoreTable:
         return other + self.finalize()
 
     def finalize(self) -> ScoreTable:
-        """The table of the rows."""
+        """Return the score table of the rows."""
         weight = None if self.weight is None else np.concatenate(self.weight)
         positive, score = np.concatenate(self.positive), np.concatenate(self.score)
         return ScoreTable.from_rows(positive, score, weight)

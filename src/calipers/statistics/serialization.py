@@ -1,8 +1,8 @@
-"""Statistics as bytes, many at a time: what processes send each other, and files keep.
+"""Serialisation of many statistics at once, for the communication of processes and for files.
 
-A zip archive of plain NumPy arrays (no pickle) and a header in JSON, which says what is made of
-them. What several share is there once; numbers that fit into fewer bytes without a change are
-written in these. The archive has a checksum of each part, so that damage shows.
+The format is a zip archive of plain NumPy arrays (no pickle) with a header in JSON, which describes
+the objects made of them. Shared objects are stored once; numbers that fit into a smaller type
+without loss are stored in it. The archive has a checksum of each part, so that damage is detected.
 """
 
 from __future__ import annotations
@@ -66,17 +66,31 @@ _KINDS = ("uint8", "uint16", "uint32")
 
 
 class CorruptError(ValueError):
-    """What is read is no statistics, is damaged, or of another version."""
+    """Exception for data that are not statistics, are damaged, or have another version."""
 
 
 def to_bytes(tree: Tree) -> bytes:
-    """A tree as bytes.
+    """Serialise a tree to bytes.
 
     Parameters
     ----------
-    tree
-        None, texts, numbers, arrays of numbers, :class:`Statistic`, dataclasses that ``also`` of
-        :func:`from_bytes` names, and dicts (of texts), lists and tuples of all these.
+    tree : object
+        None, strings, numbers, arrays of numbers, :class:`Statistic`, dataclasses that ``also`` of
+        :func:`from_bytes` names, and dicts (with strings as keys), lists and tuples of all these.
+
+    Returns
+    -------
+    bytes
+        Serialised tree.
+
+    Raises
+    ------
+    TypeError
+        If the tree contains another type, or an array of objects.
+
+    See Also
+    --------
+    from_bytes : Restore the tree.
 
     Examples
     --------
@@ -92,12 +106,30 @@ def to_bytes(tree: Tree) -> bytes:
 
 
 def from_bytes(data: bytes, also: tuple[type, ...] = ()) -> Tree:
-    """The tree that :func:`to_bytes` made bytes of; :class:`CorruptError` where it did not."""
+    """Restore a tree that :func:`to_bytes` serialised.
+
+    Parameters
+    ----------
+    data : bytes
+        Serialised tree.
+    also : tuple of type, default=()
+        Dataclasses, apart from the statistics, that the tree may contain.
+
+    Returns
+    -------
+    object
+        Tree.
+
+    Raises
+    ------
+    CorruptError
+        If the bytes are not statistics, are damaged, or have another version.
+    """
     return read(io.BytesIO(data), also)
 
 
 def write(stream: IO[bytes], tree: Tree) -> None:
-    """What :func:`to_bytes` does, into a stream."""
+    """Write a tree to a stream, as :func:`to_bytes` does."""
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         writer = _Writer(archive)
         told = {"format": FORMAT, "version": VERSION, "tree": writer.encode(tree)}
@@ -105,7 +137,7 @@ def write(stream: IO[bytes], tree: Tree) -> None:
 
 
 def read(stream: IO[bytes], also: tuple[type, ...] = ()) -> Tree:
-    """What :func:`from_bytes` does, from a stream."""
+    """Read a tree from a stream, as :func:`from_bytes` does."""
     try:
         with zipfile.ZipFile(stream) as archive:
             told = json.loads(archive.read(_HEADER))
@@ -128,8 +160,10 @@ def read(stream: IO[bytes], also: tuple[type, ...] = ()) -> Tree:
 
 
 def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers, to the last bit, in fewer bytes where they fit.
+    """Convert an array to the smallest type that represents its numbers exactly.
 
+    Examples
+    --------
     >>> narrow(np.array([0.0, 3.0, 200.0])).dtype, narrow(np.array([0.1])).dtype
     (dtype('uint8'), dtype('float64'))
     """
@@ -149,7 +183,7 @@ def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class _Writer:
-    """Writes arrays into an archive, each once, and says in JSON what is made of them."""
+    """Writer of arrays into an archive, each once, with a description of the objects in JSON."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
@@ -157,7 +191,7 @@ class _Writer:
         self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def encode(self, value: Tree) -> Any:
-        """A value in JSON."""
+        """Return the description of a value in JSON."""
         if value is None or isinstance(value, str | bool | int | float):
             return value
         if isinstance(value, np.generic):
@@ -198,14 +232,14 @@ class _Writer:
 
 
 class _Reader:
-    """Makes what is told of the arrays of an archive."""
+    """Reader of objects from the arrays of an archive and their description."""
 
     def __init__(self, archive: zipfile.ZipFile, also: Mapping[str, type]) -> None:
         self._archive, self._also = archive, also
         self._known: dict[int, Any] = {}
 
     def decode(self, told: Any) -> Tree:
-        """A value from JSON."""
+        """Restore a value from its description in JSON."""
         if isinstance(told, list):
             return [self.decode(each) for each in told]
         if not isinstance(told, dict):
@@ -236,7 +270,7 @@ class _Reader:
 
 
 def _kind(name: str) -> type[Statistic]:
-    """The statistic that is called so."""
+    """Return the class of statistics of this name."""
     if name == "LogitSummary":
         from calipers.statistics.logits import LogitSummary
 

@@ -15,8 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class StatisticVector(Statistic):
-    """A statistic of each of several labels, or outputs, of which an average is taken.
+    """Statistics of several labels, or outputs, for an average over them.
 
+    Parameters
+    ----------
+    parts : tuple of Statistic
+        Statistic of each label or output.
+
+    Examples
+    --------
     >>> from calipers.lazy_imports import numpy as np
     >>> from calipers.statistics import Moments
     >>> first, second = (Moments.from_rows(np.array([x])) for x in (1.0, 5.0))
@@ -32,13 +39,13 @@ class StatisticVector(Statistic):
         return type(self)(tuple(one + two for one, two in both))
 
     def finalize(self) -> Self:
-        """What each of them stands for."""
+        """Return the final statistic of each."""
         return self.map_parts(lambda of: of.finalize())
 
     def with_unit_weights(self, weight: float) -> Self:
-        """The same of rows that weigh 1."""
+        """Return the statistics of rows of weight 1, where every row has this weight."""
         return self.map_parts(lambda of: of.with_unit_weights(weight))
 
     def map_parts(self, change: Callable[[Any], Any]) -> Self:
-        """With a change to each of them."""
+        """Return the statistics with a function applied to each."""
         return type(self)(tuple(map(change, self.parts)))

@@ -1,4 +1,4 @@
-"""Confusion matrices of many classes, of which most cells hold no row."""
+"""Sparse confusion matrices of many classes, most of whose cells are empty."""
 
 from __future__ import annotations
 
@@ -19,13 +19,27 @@ MOST_DENSE = 100
 
 
 class SparseConfusionMatrix(ConfusionMatrix):
-    """A confusion matrix that holds its occupied cells only: C of them, not K².
+    """Confusion matrix that stores only its C non-empty cells, not all K².
 
-    ``place`` (C,) are their positions i·K + j in a matrix that lies row by row, ascending;
-    ``held`` and ``held_squares`` (..., C) what they hold. Everything that measures read follows
-    from these in time and memory of K + C. ``counts`` and ``squares`` are the whole arrays, made
-    when they are asked for: of ten thousand classes they take 800 MB each.
+    Everything that measures use is computed from these, in time and memory of K + C. ``counts`` and
+    ``squares`` are the full arrays, created on first access: with ten thousand classes they take
+    800 MB each.
 
+    Parameters
+    ----------
+    held : ndarray of shape (..., C)
+        Counts (sums of weights) of the cells. Leading axes are replicates.
+    held_squares : ndarray of shape (..., C)
+        Sums of squared weights of the cells.
+    place : ndarray of shape (C,)
+        Flat index i·K + j of each cell of true class i and predicted class j, ascending.
+    labels : tuple of str
+        Names of the K classes.
+    rows : int, default=0
+        Number of rows.
+
+    Examples
+    --------
     >>> matrix = SparseConfusionMatrix.from_codes([0, 0, 1, 2], [0, 1, 1, 1], ("a", "b", "c"))
     >>> matrix.held.tolist(), matrix.place.tolist(), matrix.prediction.tolist()
     ([1.0, 1.0, 1.0, 1.0], [0, 1, 4, 7], [1.0, 3.0, 0.0])
@@ -54,7 +68,22 @@ class SparseConfusionMatrix(ConfusionMatrix):
         labels: Sequence[str] = ("negative", "positive"),
         weight: FloatArray | None = None,
     ) -> Self:
-        """The matrix of rows whose classes are given as positions in ``labels``."""
+        """Count rows by true and predicted class.
+
+        Parameters
+        ----------
+        truth, predicted : ndarray of shape (n,)
+            Classes of the rows, as indices into ``labels``.
+        labels : sequence of str, default=("negative", "positive")
+            Names of the K classes.
+        weight : ndarray of shape (n,), optional
+            Weights of the rows. By default all are 1.
+
+        Returns
+        -------
+        SparseConfusionMatrix
+            Matrix of the rows.
+        """
         cell = np.asarray(truth, np.int64) * len(labels) + np.asarray(predicted, np.int64)
         place, inverse = np.unique(cell, return_inverse=True)
         return cls(*cell_sums(inverse, weight, len(place)), place, tuple(labels), len(cell))
@@ -67,7 +96,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
         return {name: getattr(self, name) for name in names}
 
     def with_unit_weights(self, weight: float) -> Self:
-        """Of rows that weigh 1 each."""
+        """Return the matrix of rows of weight 1, where every row has this weight."""
         held = np.rint(self.held / weight)
         return type(self)(**{**self._parts(), "held": held, "held_squares": held})
 
@@ -82,17 +111,28 @@ class SparseConfusionMatrix(ConfusionMatrix):
         return type(self)(held, squares, place, self.labels, self.rows + other.rows)
 
     def holding(self, held: FloatArray) -> Self:
-        """The same cells with other contents, of which leading axes are replicates."""
+        """Return the matrix with other counts in the same cells.
+
+        Parameters
+        ----------
+        held : ndarray of shape (..., C)
+            Counts of the cells. Leading axes are replicates.
+
+        Returns
+        -------
+        SparseConfusionMatrix
+            Matrix with these counts.
+        """
         return type(self)(held, held, self.place, self.labels, self.rows)
 
     @cached_property
     def counts(self) -> FloatArray:
-        """The whole array, shape ``(..., K, K)``."""
+        """Full array of counts, shape ``(..., K, K)``."""
         return self._array(self.held)
 
     @cached_property
     def squares(self) -> FloatArray:
-        """The whole array of the sums of squared weights."""
+        """Full array of the sums of squared weights."""
         return self.counts if self.held_squares is self.held else self._array(self.held_squares)
 
     def _array(self, held: FloatArray) -> FloatArray:
@@ -103,7 +143,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(self.labels)
 
     @cached_property
@@ -133,31 +173,31 @@ class SparseConfusionMatrix(ConfusionMatrix):
 
     @cached_property
     def hits(self) -> FloatArray:
-        """What is predicted as what it is, by class, shape ``(..., K)``."""
+        """Diagonal: weight of the correctly classified rows of each class, shape ``(..., K)``."""
         out = np.zeros((*self.held.shape[:-1], self.classes))
         out[..., self.place[self._diagonal] % self.classes] = self.held[..., self._diagonal]
         return out
 
     @cached_property
     def total(self) -> FloatArray:
-        """Everything."""
+        """Total weight of the rows."""
         return np.asarray(self.held.sum(axis=-1))
 
     @cached_property
     def correct(self) -> FloatArray:
-        """Everything predicted as what it is, and no more than everything."""
+        """Weight of the correctly classified rows, which does not exceed the total."""
         return np.asarray(np.minimum(self.held[..., self._diagonal].sum(axis=-1), self.total))
 
     @property
     def has_weights(self) -> bool:
-        """Whether weights other than one went in."""
+        """Whether the rows have weights other than 1."""
         return self.held_squares is not self.held and not np.array_equal(
             self.held_squares, self.held
         )
 
     @property
     def squared(self) -> Self:
-        """The matrix of the sums of squared weights."""
+        """Matrix of the sums of squared weights."""
         return self if self.held_squares is self.held else self._squared
 
     @cached_property
@@ -165,7 +205,7 @@ class SparseConfusionMatrix(ConfusionMatrix):
         return self.holding(self.held_squares)
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
-        """What one cell holds, with leading axes."""
+        """Return the weight of one cell, with leading axes."""
         place = truth * self.classes + predicted
         at = int(np.searchsorted(self.place, place))
         if at == len(self.place) or self.place[at] != place:
@@ -173,13 +213,20 @@ class SparseConfusionMatrix(ConfusionMatrix):
         return np.asarray(self.held[..., at])
 
     def distance_sums(self, power: int) -> FloatArray:
-        """Σ |i − j|^power over the rows."""
+        """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power."""
         truth, predicted = np.divmod(self.place, self.classes)
         return np.asarray(self.held @ (np.abs(truth - predicted) ** power).astype(np.float64))
 
     def occupied_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """True class, predicted class and weight of each cell that holds rows, in their order (of
-        a single matrix)."""
+        """List the non-empty cells of a single matrix, in the order of the cells.
+
+        Returns
+        -------
+        truth, predicted : ndarray of shape (C,)
+            Class indices of each cell.
+        weight : ndarray of shape (C,)
+            Weight of the rows in each cell.
+        """
         there = self.held != 0
         return *np.divmod(self.place[there], self.classes), self.held[there]
 
@@ -191,22 +238,44 @@ class SparseConfusionMatrix(ConfusionMatrix):
         return self.holding((self.held > 0).astype(np.float64))
 
     def constant(self) -> Self:
-        """The matrix of always answering the most frequent class, as a leading axis: of so many
-        classes not every one is tried."""
+        """Return the matrix of always predicting the most frequent class, as a leading axis.
+
+        With this number of classes, not every constant prediction is evaluated.
+        """
         there = np.flatnonzero(self.truth)
         place = there * self.classes + int(self.truth.argmax())
         held = self.truth[there][None]
         return type(self)(held, held, place, self.labels, self.rows)
 
     def resample(self, replicates: int, seed: int) -> Self:
-        """Bootstrap replicates as a leading axis: multinomial draws of the cells."""
+        """Draw bootstrap replicates, as multinomial samples of the cells.
+
+        Parameters
+        ----------
+        replicates : int
+            Number of replicates.
+        seed : int
+            Seed of the random generator.
+
+        Returns
+        -------
+        SparseConfusionMatrix
+            Matrix with the replicates as a leading axis.
+
+        Raises
+        ------
+        ValueError
+            If the rows have weights.
+        """
         return self.holding(self._redrawn(self.held, replicates, seed))
 
 
 class ConfusionReplicates(ConfusionMatrix):
-    """Replicates of a matrix of many classes, by their margins and diagonals (..., K), which is all
-    that most measures read. ``whole`` makes the matrices themselves, ``filled`` the margins of the
-    numbers of cells that hold rows, each when it is asked for."""
+    """Replicates of a matrix of many classes, by their margins and diagonals (..., K).
+
+    Most measures need only these. ``whole`` creates the matrices themselves, and ``filled`` the
+    margins of the numbers of non-empty cells, each on first access.
+    """
 
     def __init__(
         self,
@@ -226,45 +295,45 @@ class ConfusionReplicates(ConfusionMatrix):
 
     @cached_property
     def counts(self) -> FloatArray:
-        """The whole arrays."""
+        """Full arrays of counts."""
         return self._matrix.counts
 
     @property
     def squares(self) -> FloatArray:
-        """The same: of replicates nothing else is known."""
+        """Counts in place of sums of squared weights, which are unknown for replicates."""
         return self.counts
 
     @property
     def squared(self) -> Self:
-        """The matrices themselves."""
+        """Matrices themselves, as squared weights are unknown for replicates."""
         return self
 
     @property
     def has_weights(self) -> bool:
-        """Of replicates it is not known."""
+        """Whether the rows have weights other than 1, which is unknown for replicates: False."""
         return False
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(self.labels)
 
     @cached_property
     def total(self) -> FloatArray:
-        """Everything."""
+        """Total weight of the rows."""
         return np.asarray(self.truth.sum(axis=-1))
 
     @cached_property
     def correct(self) -> FloatArray:
-        """Everything predicted as what it is, and no more than everything."""
+        """Weight of the correctly classified rows, which does not exceed the total."""
         return np.asarray(np.minimum(self.hits.sum(axis=-1), self.total))
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
-        """What one cell holds, with leading axes."""
+        """Return the weight of one cell, with leading axes."""
         return self._matrix.cell(truth, predicted)
 
     def distance_sums(self, power: int) -> FloatArray:
-        """Σ |i − j|^power over the rows."""
+        """Sum a power of the distance of true and predicted class over the rows, Σ|i − j|^power."""
         return self._matrix.distance_sums(power)
 
     @cached_property
@@ -282,6 +351,21 @@ def confusion_matrix(
     labels: Sequence[str],
     weight: FloatArray | None = None,
 ) -> ConfusionMatrix:
-    """The matrix of rows, in the form that fits its number of classes."""
+    """Count rows in a confusion matrix of the form that suits the number of classes.
+
+    Parameters
+    ----------
+    truth, predicted : ndarray of shape (n,)
+        Classes of the rows, as indices into ``labels``.
+    labels : sequence of str
+        Names of the K classes.
+    weight : ndarray of shape (n,), optional
+        Weights of the rows. By default all are 1.
+
+    Returns
+    -------
+    ConfusionMatrix
+        Dense matrix of up to :data:`MOST_DENSE` classes, else a :class:`SparseConfusionMatrix`.
+    """
     form = ConfusionMatrix if len(labels) <= MOST_DENSE else SparseConfusionMatrix
     return form.from_codes(truth, predicted, labels, weight)

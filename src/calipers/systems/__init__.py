@@ -1,1 +1,1 @@
-"""What a system says of the data: one file a kind."""
+"""Outputs of systems on the rows of a data set, one module per kind."""

@@ -1,4 +1,7 @@
-"""What every system answers: a kind says which statistic a measure takes, and on which rows."""
+"""Base classes of system outputs.
+
+A kind of system defines which statistic a measure takes, and over which rows.
+"""
 
 from __future__ import annotations
 
@@ -30,28 +33,56 @@ T = TypeVar("T")
 
 
 class Sample(Protocol):
-    """A statistic and the rows behind it; each of :mod:`calipers.estimation` has one."""
+    """Statistic with the rows that it summarises, as implemented in :mod:`calipers.estimation`."""
 
     @property
     def statistic(self) -> Any:
-        """What measures are formulas over."""
+        """Statistic of which measures are functions."""
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """The value of a measure, and how it varies."""
+        """Return the point estimate of a measure, with its sampling distribution."""
 
     def row_values(self, measure: Measure) -> FloatArray | None:
-        """The value of each row, where the measure is the mean of such."""
+        """Return the value of each row if the measure is a mean over rows, else None."""
 
     def influence(self, measure: Measure, whole: Any = None) -> Influence | None:
-        """By how much each row moves the value, ``whole`` being the statistic of all rows where
-        these are a batch of them; None where that is not known."""
+        """Return the influence values of the rows, or None if they are unknown.
+
+        ``whole`` is the statistic of all rows if these rows are a batch of them.
+        """
 
 
 class SystemOutput:
-    """What one system says of some rows, and the truth of these.
+    """Output of one system on some rows, with the truth of these rows.
 
-    A kind of system is a frozen dataclass with these fields that says :meth:`over` which sample a
-    measure goes, and names in ``columns`` what it has for each row. All else has a default.
+    A kind of system is a frozen dataclass with these fields. It defines in :meth:`sample_for` the
+    sample that a measure takes, and in ``columns`` the fields with an entry for each row. All other
+    methods have a default.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    settings : Settings
+        Settings of inference.
+    weight : array of shape (n,) or None
+        Weight of each row.
+    clusters : ClusterIndex or None
+        Clusters of the rows.
+    order : TimeOrder or None
+        Time order of the rows, if it is known.
+    measures : tuple of Measure
+        Requested measures, which are bootstrapped together.
+    unit : str
+        Name of the rows.
+    columns : tuple of str
+        Fields that have an entry for each row, or are None.
+    own : dict
+        Fields of the predictions of the system, with the type of those that have an entry for each
+        row, else None.
+    needs : dict of tuple of str
+        For each kind of input that measures read, the field that is required, and its name in
+        messages. If it is empty, the system serves all measures of its task.
     """
 
     name: str
@@ -74,36 +105,68 @@ class SystemOutput:
     needs: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     def sample_for(self, measure: Measure) -> Sample | None:
-        """The rows that the measure is taken over; None where it takes several statistics."""
+        """Return the sample that a measure takes.
+
+        Parameters
+        ----------
+        measure : Measure
+            Plain measure, which is not one of a binary problem of the system.
+
+        Returns
+        -------
+        Sample or None
+            Statistic and rows; None if the measure takes several statistics (see
+            :meth:`composite_estimate`).
+        """
         raise NotImplementedError
 
     def composite_estimate(self, measure: Measure) -> PointEstimate:
-        """The reading of a measure that takes several statistics."""
+        """Return the point estimate of a measure that takes several statistics.
+
+        Parameters
+        ----------
+        measure : Measure
+            Measure for which :meth:`sample_for` returns None.
+
+        Returns
+        -------
+        PointEstimate
+            Value with its sampling distribution.
+        """
         raise NotImplementedError
 
     def terms(self, measure: Measure) -> Any:
-        """What rows that come in batches add up to where a measure takes several statistics; None
-        where they do not."""
+        """Return what batches of rows accumulate for a measure that takes several statistics.
+
+        It is None if the measure is not of this kind.
+        """
         return None
 
     def binary_problem(self, measure: Measure) -> Any:
-        """The problem of two classes that a measure is about, where it is about one."""
+        """Return the binary problem that a measure is about, or None."""
         return None
 
     def delegate(self, measure: Measure) -> tuple[SystemOutput, Measure]:
-        """Who answers: the problem of two classes that a measure is about, or the system itself."""
+        """Return the system and the measure that are evaluated.
+
+        These are the binary problem that a measure is about and the plain measure, or the system
+        itself and the measure.
+        """
         one = self.binary_problem(measure)
         return (self, measure) if one is None or one is self else (one, measure.plain)
 
     def statistic(self, measure: Measure) -> Statistic | None:
-        """What a measure is a formula over; None where it takes more than one."""
+        """Return the statistic of which a measure is a function, or None if it takes several."""
         system, own = self.delegate(measure)
         sample = system.sample_for(own)
         return None if sample is None else sample.statistic
 
     def batch_statistic(self, measure: Measure) -> Statistic | None:
-        """What batches of rows add up to for a measure: its statistic, unless another one says more
-        where rows are gone, or stays small and says the same."""
+        """Return the statistic that batches of rows accumulate for a measure.
+
+        It is the statistic of the measure, unless another statistic keeps information that is
+        needed once the rows are gone, or is smaller and sufficient.
+        """
         system, own = self.delegate(measure)
         if system is not self:
             return system.batch_statistic(own)
@@ -112,74 +175,134 @@ class SystemOutput:
         return self.statistic(measure) if added is None else added(own)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """The value of a measure, and how it varies."""
+        """Return the point estimate of a measure, with its sampling distribution."""
         system, own = self.delegate(measure)
         sample = system.sample_for(own)
         made = system.composite_estimate(own) if sample is None else sample.point_estimate(own)
         return made if self.order is None else replace(made, order=self.order)
 
     def row_values(self, measure: Measure) -> FloatArray | None:
-        """The value of each row, where the measure is the mean of such."""
+        """Return the value of each row if the measure is a mean over rows, else None."""
         system, own = self.delegate(measure)
         sample = system.sample_for(own)
         return None if sample is None else sample.row_values(own)
 
     def influence(self, measure: Measure, whole: Any) -> Influence | None:
-        """By how much each row moves a measure of all rows of which these are a batch, ``whole``
-        being their statistic; None where that is not known."""
+        """Return the influence values of the rows.
+
+        Parameters
+        ----------
+        measure : Measure
+            Measure of all rows.
+        whole : Statistic
+            Statistic of all rows, of which these rows are a batch.
+
+        Returns
+        -------
+        Influence or None
+            Influence values; None if they are unknown.
+        """
         system, own = self.delegate(measure)
         sample = system.sample_for(own) or system.terms(own)
         return None if sample is None else sample.influence(own, whole)
 
     def second(self, measure: Measure, whole: Any) -> Any:
-        """The statistic that a second look at all rows adds up for a measure, these being a batch
-        of them and ``whole`` what the first one found; None where that tells all."""
+        """Return the statistic that a second pass over the rows accumulates for a measure.
+
+        Parameters
+        ----------
+        measure : Measure
+            Measure of all rows.
+        whole : Statistic
+            Result of the first pass, over all rows; these rows are a batch.
+
+        Returns
+        -------
+        Statistic or None
+            Statistic of the batch; None if the first pass suffices.
+        """
         system, own = self.delegate(measure)
         sample: Any = system.sample_for(own) or system.terms(own)
         found = getattr(sample, "second", None)
         return None if found is None else found(own, whole)
 
     def constant_value(self, measure: Measure) -> float:
-        """What the best constant answer gets, where it is known which one that is."""
+        """Return the value of the best constant prediction.
+
+        Parameters
+        ----------
+        measure : Measure
+            Measure to compute.
+
+        Returns
+        -------
+        float
+            Value; NaN if the best constant prediction is unknown.
+        """
         system, own = self.delegate(measure)
         return NAN if system is self else system.constant_value(own)
 
     def auxiliary_values(self, measure: Measure) -> Mapping[str, float]:
-        """What else an estimate of the measure tells: a threshold, a value out of bag."""
+        """Return additional values of an estimate: its threshold, or its out-of-bag value.
+
+        Parameters
+        ----------
+        measure : Measure
+            Measure of the estimate.
+
+        Returns
+        -------
+        dict of float
+            Values by field of the estimate.
+        """
         system, own = self.delegate(measure)
         return {} if system is self else system.auxiliary_values(own)
 
     def supports(self, reads: str) -> bool:
-        """Whether it has what some measures read."""
+        """Return whether the system has the input that some measures read."""
         field, _ = self.needs.get(reads, ("", ""))
         there = getattr(self, field, None)
         return not self.needs or not (there is None or there is False)
 
     def check(self, measures: Iterable[Measure]) -> None:
-        """That the data serve every measure asked for."""
+        """Check that the data suffice for every requested measure."""
         for measure in measures:
             self.check_measure(measure)
 
     def check_measure(self, measure: Measure) -> None:
-        """That the data serve a measure."""
+        """Check that the data suffice for a measure.
+
+        Parameters
+        ----------
+        measure : Measure
+            Requested measure.
+
+        Raises
+        ------
+        InputError
+            If the system does not have the input that the measure reads.
+        """
         reads = measure.definition.reads or ""
         if not self.supports(reads):
             raise InputError(f"{self.name}: {measure} needs {self.needs[reads][1]}")
 
     def with_measures(self, measures: Iterable[Measure]) -> Self:
-        """The system that draws these measures together."""
+        """Return the system with these measures, which are bootstrapped together."""
         return self._with(measures=tuple(measures))
 
     def with_settings(self, settings: Settings) -> Self:
-        """The system with these settings; itself, and what it has computed, where it has them."""
+        """Return the system with these settings.
+
+        If the settings are equal, it is the system itself, with its cached results.
+        """
         return self if settings == self.settings else self._with(settings=settings)
 
     def take_rows(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Self:
-        """The system on some of the rows."""
+        """Return the system on some of the rows."""
         return self._with(**self.take_columns(rows))
 
     def take_columns(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
-        """Some of the rows of the columns that it has, and of its clusters."""
+        """Return some of the rows of its columns and clusters."""
         columns = {name: getattr(self, name) for name in self.columns}
         taken = {name: column[rows] for name, column in columns.items() if column is not None}
         if self.clusters is not None:
@@ -187,29 +310,55 @@ class SystemOutput:
         return {**taken, **self.cut_order(rows)}
 
     def cut_order(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
-        """Some of the rows of their order in time, where that is known."""
+        """Return the time order of some of the rows, if it is known."""
         return {} if self.order is None else {"order": self.order.take_rows(rows)}
 
     def with_time_order(self, order: TimeOrder | None) -> Self:
-        """The system whose rows have this order in time."""
+        """Return the system with this time order of the rows."""
         return self if order is None else self._with(order=order)
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
-        """What is true of each row, and what else systems have in common that are compared."""
+        """Return the truth of each row, and other properties that compared systems have in common.
+
+        Returns
+        -------
+        array
+            Truth of each row.
+        dict
+            Other properties, which have to agree.
+        """
         truth: Any = getattr(self, "truth", None)
         return truth, {}
 
     def output_arrays(self) -> dict[str, Any]:
-        """What the system says: what :meth:`saying` takes."""
+        """Return the predictions of the system, as accepted by :meth:`with_outputs`."""
         return {name: getattr(self, name) for name in self.own}
 
     def output_shape(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...] | None:
-        """The shape of what a system that says this has for each row; None where any will do."""
+        """Return the required shape of an entry of a column in these predictions, or None."""
         column = getattr(self, field)
         return None if column is None else np.shape(column)[1:]
 
     def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
-        """A system of another name that says something else of the same rows."""
+        """Return a system of another name with other predictions for the same rows.
+
+        Parameters
+        ----------
+        name : str
+            Name of the system.
+        said : dict
+            Predictions, by the fields in ``own``.
+
+        Returns
+        -------
+        SystemOutput
+            System of the same kind.
+
+        Raises
+        ------
+        ValueError
+            If the predictions are invalid.
+        """
         return self._with(name=name, **said)
 
     def _with(self, **fields: Any) -> Self:
@@ -218,22 +367,41 @@ class SystemOutput:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         columns = (getattr(self, name) for name in self.columns)
         return next(len(column) for column in columns if column is not None)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what was kept, which is made again."""
+        """Return the state without cached results, which are computed again on demand."""
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
 
     def cached(self, key: Any, make: Callable[[], T]) -> T:
-        """What is computed once for this object; a copy with other fields computes its own."""
+        """Return a result that is computed once for this object.
+
+        Copies with other fields compute their own.
+        """
         return cached(self, key, make)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowSystem(SystemOutput):
-    """A system with what every kind of them has, by name: a kind adds the columns of its own."""
+    """System with the fields that every kind has, by keyword; a kind adds its own columns.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    settings : Settings
+        Settings of inference.
+    weight : array of shape (n,), optional
+        Weight of each row.
+    clusters : ClusterIndex, optional
+        Clusters of the rows.
+    order : TimeOrder, optional
+        Time order of the rows.
+    measures : tuple of Measure, optional
+        Requested measures, which are bootstrapped together.
+    """
 
     name: str
     settings: Settings
@@ -244,7 +412,22 @@ class RowSystem(SystemOutput):
 
 
 def check_named_classes(measure: Measure, names: Sequence[str], what: str = "class") -> None:
-    """That there are the classes that a measure names."""
+    """Check that the classes named by a measure exist.
+
+    Parameters
+    ----------
+    measure : Measure
+        Measure that may be one of a class, or an average over some classes.
+    names : sequence of str
+        Names of all classes.
+    what : str, default='class'
+        Name of a class in messages.
+
+    Raises
+    ------
+    InputError
+        If a class does not exist, or the number of weights differs from the number of outputs.
+    """
     how, asked = measure.among or ("", ())
     if how == WEIGHTS and len(asked) != len(names):
         raise InputError(f"{measure}: has {len(asked)} weights, there are {len(names)} outputs")
@@ -256,7 +439,20 @@ def check_named_classes(measure: Measure, names: Sequence[str], what: str = "cla
 
 
 def best_constant_value(measure: Measure, constants: Statistic) -> float:
-    """The value of the best constant answer: the best of the measure over a leading axis."""
+    """Return the best value of a measure over constant predictions.
+
+    Parameters
+    ----------
+    measure : Measure
+        Measure to compute.
+    constants : Statistic
+        Statistics of the constant predictions along the leading axis.
+
+    Returns
+    -------
+    float
+        Best value; NaN if the measure has no direction, or is undefined for all of them.
+    """
     if measure.definition.higher_is_better is None:
         return NAN
     values = measure.apply(constants)

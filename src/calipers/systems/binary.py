@@ -1,4 +1,4 @@
-"""Systems that tell two classes apart: by labels, scores or probabilities."""
+"""Binary classifiers: systems with labels, scores or probabilities of two classes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BinaryOutput(base.SystemOutput):
-    """One system: the rows, what it says of them, and the statistics of both."""
+    """Output of one binary classifier, with the rows and the statistics of both.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    labels : BinaryLabels
+        True class of each row, and the names of the classes.
+    weight : array of shape (n,) or None
+        Weight of each row.
+    settings : Settings
+        Settings of inference.
+    predicted : array of bool of shape (n,), optional
+        Whether each row is predicted positive.
+    score : array of shape (n,), optional
+        Score of each row, higher for the positive class.
+    probability : array of shape (n,), optional
+        Probability of the positive class.
+    threshold : float, optional
+        Threshold of the scores.
+    clusters : ClusterIndex, optional
+        Clusters of the rows.
+    rule : ThresholdRule, optional
+        Rule that chose the threshold on these rows.
+    measures : tuple of Measure, optional
+        Requested measures, which are bootstrapped together.
+    order : TimeOrder, optional
+        Time order of the rows.
+    """
 
     name: str
     labels: BinaryLabels
@@ -66,15 +94,15 @@ class BinaryOutput(base.SystemOutput):
     }
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
-        """Which rows are positive, and what the classes are called."""
+        """Return which rows are positive, and the names of the classes."""
         return self.labels.positive, {"classes": list(self.labels.names)}
 
     def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
-        """A system of another name; its threshold, if it has one, was chosen before."""
+        """Return a system of another name; its threshold, if any, was chosen on other rows."""
         return self._with(name=name, rule=None, **said)
 
     def check_measure(self, measure: Measure) -> None:
-        """That the data serve a measure, which is of the positive class or of labels."""
+        """Check that the data suffice for a measure of the positive class or of labels."""
         of_labels = measure.definition.reads == "labels"
         if measure.viewed and not (of_labels and measure.label in (None, *self.labels.names)):
             raise InputError(
@@ -87,14 +115,14 @@ class BinaryOutput(base.SystemOutput):
     def from_predictions(
         self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
     ) -> BinaryOutput:
-        """A system of another name that predicts labels of other rows, 1 of the positive class."""
+        """Return a system of another name that predicts labels of other rows (1 for positive)."""
         labels, said = replace(self.labels, positive=truth == 1), predicted == 1
         rows: dict[str, Any] = {"weight": None, "clusters": None, "order": None}
         scores: dict[str, Any] = {"score": None, "probability": None, "threshold": None}
         return replace(self, name=name, labels=labels, predicted=said, rule=None, **rows, **scores)
 
     def take_columns(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
-        """Some of the rows; the threshold was chosen on all of them."""
+        """Return some of the rows, without the rule, which chose the threshold on all rows."""
         labels = replace(self.labels, positive=self.labels.positive[rows])
         return {**super().take_columns(rows), "labels": labels, "rule": None}
 
@@ -102,7 +130,7 @@ class BinaryOutput(base.SystemOutput):
 
     @cached_property
     def counts(self) -> ClassCounts:
-        """The confusion matrix, and how its rows are redrawn."""
+        """Confusion matrix, with its resampling."""
         assert self.predicted is not None
         return ClassCounts.from_codes(
             self.labels.positive,
@@ -116,7 +144,7 @@ class BinaryOutput(base.SystemOutput):
 
     @cached_property
     def score_rows(self) -> ScoredRows:
-        """The table of scores, and how its rows are redrawn."""
+        """Table of scores, with its resampling."""
         assert self.score is not None
         return ScoredRows(
             self.labels.positive,
@@ -129,22 +157,22 @@ class BinaryOutput(base.SystemOutput):
 
     @property
     def table(self) -> ScoreTable:
-        """The table of distinct scores."""
+        """Table of distinct scores."""
         return self.score_rows.table
 
     @cached_property
     def chosen_threshold(self) -> ChosenThreshold | None:
-        """The threshold, where a rule chose it on these rows."""
+        """Threshold, if a rule chose it on these rows."""
         if self.rule is None or self.threshold is None:
             return None
         return ChosenThreshold(self.name, self.rule, self.threshold, self.score_rows.replicates)
 
     def binary_problem(self, measure: Measure) -> BinaryOutput:
-        """Itself."""
+        """Return the system itself, which is a binary problem."""
         return self
 
     def sample_for(self, measure: Measure) -> Sample:
-        """Counts, scores, or the losses of probabilities."""
+        """Return the counts, the scores, or the losses of the probabilities."""
         if measure.definition.statistic is ConfusionMatrix:
             return self.counts
         if measure.definition.statistic is ScoreTable:
@@ -156,8 +184,11 @@ class BinaryOutput(base.SystemOutput):
         return RowLosses(losses, self.weight, self.clusters, self.settings, ends)
 
     def batch_statistic(self, measure: Measure) -> Statistic | None:
-        """Of scores the rows themselves until they are many; of a coefficient of the recalibration
-        sums over logits."""
+        """Return the statistic that batches accumulate for a measure.
+
+        For scores these are the rows themselves, until they are many; for a recalibration
+        coefficient, sums over logits.
+        """
         if measure.definition.statistic is ScoreTable and measure.definition.coefficient is None:
             return self._score_buffer
         if measure.definition.coefficient is None or self.probability is None:
@@ -174,14 +205,17 @@ class BinaryOutput(base.SystemOutput):
         return ScoreBuffer((self.labels.positive,), (self.score,), weight, rows)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """As of any system; counts at a threshold that was chosen for these rows flatter."""
+        """Return the point estimate, with a caution if the threshold was chosen on these rows.
+
+        Counts at such a threshold are optimistic.
+        """
         made = super().point_estimate(measure)
         if self.rule is None or measure.definition.statistic is not ConfusionMatrix:
             return made
         return replace(made, caution="the threshold was chosen on these rows")
 
     def constant_value(self, measure: Measure) -> float:
-        """What the best constant answer gets."""
+        """Return the value of the best constant prediction."""
         if measure.definition.statistic is ConfusionMatrix:
             return best_constant_value(measure, self.counts.matrix.constant())
         if measure.definition.statistic is not ScoreTable:
@@ -199,8 +233,10 @@ class BinaryOutput(base.SystemOutput):
         return float(measure.apply(table))
 
     def auxiliary_values(self, measure: Measure) -> Mapping[str, float]:
-        """The threshold of a measure that is read off one; the value on rows that the threshold was
-        not chosen on."""
+        """Return the threshold of a measure that is taken at one, or out-of-bag values.
+
+        Out of bag are the rows on which the threshold was not chosen.
+        """
         if measure.definition.statistic is ScoreTable and measure.definition.reads == "scores":
             return {"threshold": float(measure.threshold(self.table))}
         if measure.definition.statistic is ConfusionMatrix and self.chosen_threshold is not None:
@@ -217,7 +253,7 @@ class BinaryOutput(base.SystemOutput):
 
     @cached_property
     def _sizes(self) -> FloatArray:
-        """What the negative and the positive rows weigh."""
+        """Total weights of the negative and the positive rows."""
         positive, weight = self.labels.positive, self.weight
         if weight is not None:
             return np.bincount(positive, weight, 2).astype(np.float64)

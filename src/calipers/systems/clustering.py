@@ -1,4 +1,4 @@
-"""Systems that put points into clusters."""
+"""Clusterings of points."""
 
 from __future__ import annotations
 
@@ -26,8 +26,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Clustering(SystemOutput):
-    """One clustering of some points: the cluster of each as a position in ``names``, and where the
-    truth is known the class of each."""
+    """One clustering of some points.
+
+    Attributes
+    ----------
+    name : str
+        Name of the clustering.
+    cluster : array of int of shape (n,)
+        Cluster of each point, as an index of ``names``.
+    names : tuple of str
+        Names of the clusters.
+    settings : Settings
+        Settings of inference.
+    truth : array of int of shape (n,), optional
+        True class of each point, as an index of ``classes``.
+    classes : tuple of str, optional
+        Names of the classes.
+    points : array of shape (n, n_features), optional
+        Coordinates of the points.
+    metric : str, default='euclidean'
+        Distance between points.
+    distances : array of shape (n, n), optional
+        Distances of the points.
+    sample_indices : array of int, optional
+        Indices of the points whose silhouettes are computed.
+    stability : Stability, optional
+        Stability of the clusters under resampling.
+    point_counts : array of shape (n,), optional
+        Number of points of each entry; by default 1.
+    batch_statistic : object, optional
+        Accumulated statistics of streamed points.
+    measures : tuple of Measure, optional
+        Requested measures, which are bootstrapped together.
+    """
 
     name: str
     cluster: IntArray
@@ -66,18 +97,18 @@ class Clustering(SystemOutput):
 
     @property
     def distance_source(self) -> Any:
-        """What distances are taken from."""
+        """Points or matrix from which distances are computed."""
         if self.batch_statistic is not None:
             return self.batch_statistic
         return self.distances if self.points is None else self.points
 
     @property
     def sizes(self) -> FloatArray:
-        """How many points each cluster has."""
+        """Number of points in each cluster."""
         return np.bincount(self.cluster, self.point_counts, len(self.names)).astype(np.float64)
 
     def check_measure(self, measure: Measure) -> None:
-        """That the data serve a measure."""
+        """Check that the data suffice for a measure."""
         if self.batch_statistic is not None:
             return
         super().check_measure(measure)
@@ -87,20 +118,20 @@ class Clustering(SystemOutput):
                 raise InputError(f"{self.name}: {measure} needs {self.needs['points'][1]}")
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
-        """The class of each point, and the classes; of the points themselves their digest."""
+        """Return the class of each point, the classes, and a digest of the points."""
         points = self.points if self.points is not None else self.distances
         digest = {} if points is None else {"points": _digest(points)}
         return self.truth, {"classes": list(self.classes), **digest}
 
     def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
-        """Another clustering of the same points."""
+        """Return another clustering of the same points."""
         names, cluster = tuple(map(str, said["names"])), said["cluster"]
         if not ((cluster >= 0) & (cluster < len(names))).all():
             raise ValueError("it has points in no cluster")
         return self._with(name=name, cluster=cluster, names=names, stability=None)
 
     def sample_for(self, measure: Measure) -> Any:
-        """How clusters meet the true classes, or how their points lie."""
+        """Return the contingency table of clusters and classes, or the cluster geometry."""
         reads = measure.definition.reads
         if reads == "partitions":
             return self.meeting
@@ -143,7 +174,7 @@ class Clustering(SystemOutput):
 
     @property
     def meeting(self) -> PartitionRows:
-        """Both partitions; drawn once for all measures of them."""
+        """Sample of both partitions, resampled once for all measures of them."""
         assert self.truth is not None
         truth, asked = (
             self.truth,
@@ -158,14 +189,14 @@ class Clustering(SystemOutput):
         return self.cached("meeting", make)
 
     def constant_value(self, measure: Measure) -> float:
-        """What all points in one cluster get."""
+        """Return the value of a single cluster with all points."""
         if measure.definition.reads != "partitions":
             return NAN
         return best_constant_value(measure, self.meeting.statistic.constant())
 
 
 def _digest(points: Any) -> str:
-    """What tells other points or distances, which may lie in a file, from these."""
+    """Return a digest that identifies points or distances, which may be mapped from a file."""
     digest = sha256()
     for row in points:
         digest.update(np.ascontiguousarray(row, np.float64).tobytes())

@@ -1,4 +1,4 @@
-"""What systems cost: the costs of rows, and numbers of which a system has one."""
+"""Costs of systems: costs per row, and single numbers per system."""
 
 from __future__ import annotations
 
@@ -28,25 +28,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CostRows(SortedRows):
-    """Rows of which a measure reads the order of their costs, each predicted to be of size 0."""
+    """Sorted costs of rows, for quantiles; each cost is an error from a prediction of 0."""
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The reading of a quantile; without replicates where too few rows lie beyond it, of which
-        the same few would be drawn again and again."""
+        """Return the point estimate of a quantile.
+
+        It has no bootstrap replicates if too few rows lie beyond the quantile, because the same few
+        rows would be resampled repeatedly.
+        """
         made = super().point_estimate(measure)
         if not self._has_enough_rows(_proportion_below(measure)):
             made = replace(made, replicates=None)
         return replace(made, joint_distribution=self)
 
     def difference(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
-        """By rows drawn for both, where there are enough."""
+        """Return the difference of two estimates, by paired resampling if there are enough rows."""
         made = replace(first, joint_distribution=None) - replace(second, joint_distribution=None)
         if first.replicates is not None:
             return made
         return replace(made, methods={"percentile": _too_few})
 
     def _has_enough_rows(self, share: float) -> bool:
-        """Whether limits lie within the data."""
+        """Return whether the limits of a quantile lie within the data."""
         level = self.settings.level
         return proportions.ranks_of_quantile(share, math.floor(self.size), level) is not None
 
@@ -60,7 +63,7 @@ class CostRows(SortedRows):
         return out
 
     def _between_ranks(self, share: float, level: float) -> Interval:
-        """Between two of the costs in order."""
+        """Return the interval between two order statistics of the costs."""
         ranks = proportions.ranks_of_quantile(share, len(self.truth), level)
         if ranks is None:
             return _too_few(level)
@@ -71,14 +74,14 @@ class CostRows(SortedRows):
 def estimate_from_buffer(
     measure: MeasureLike, made: PointEstimate, rows: NumericRows
 ) -> PointEstimate:
-    """A quantile of independent rows in batches that have been gathered, with its limits."""
+    """Return the estimate of a quantile of independent rows in batches, with its limits."""
     weight = rows.weight if np.ptp(rows.weight) > 0 else None
     of = CostRows(rows.truth, rows.predicted, weight, None, made.settings)
     return replace(made, methods={**made.methods, **of._methods(measure, made)})
 
 
 def _proportion_below(measure: MeasureLike) -> float:
-    """How much lies below the quantile."""
+    """Return the proportion of rows below the quantile."""
     return float(measure.parameters.get("percentile", 50)) / 100
 
 
@@ -88,7 +91,7 @@ def _too_few(level: float) -> Interval:
 
 @dataclass(frozen=True, eq=False)
 class KnownValue:
-    """What nothing is estimated of: the sum over the rows, or the number of a system."""
+    """Value without sampling error: the sum over the rows, or the single number of a system."""
 
     values: FloatArray
     weight: FloatArray | None
@@ -97,21 +100,21 @@ class KnownValue:
 
     @property
     def statistic(self) -> Moments:
-        """The sum, as a mean and how often it counts."""
+        """Moments, from which the sum follows as mean times weight."""
         return Moments.from_rows(self.values, self.weight)
 
     def batch_statistic(self, measure: MeasureLike) -> Moments | None:
-        """What batches add up to: nothing of a number of a system."""
+        """Return the statistic that batches accumulate, or None for the number of a system."""
         return self.statistic if self.kind == "count" else None
 
     def row_values(self, measure: MeasureLike) -> None:
-        """It is no mean."""
+        """Return None, because the value is not a mean over rows."""
 
     def influence(self, measure: MeasureLike, whole: Moments | None = None) -> None:
-        """Other rows would have another sum."""
+        """Return None, because a sum over other rows is another quantity."""
 
     def point_estimate(self, measure: MeasureLike) -> PointEstimate:
-        """The value, which has no interval."""
+        """Return the value as a point estimate without an interval."""
         statistic, rows = self.statistic, len(self.values)
         return PointEstimate(
             value=float(measure.apply(statistic)),
@@ -126,7 +129,7 @@ class KnownValue:
 
 @dataclass(frozen=True, eq=False)
 class RowCost(SystemOutput):
-    """One cost of one system, of each row."""
+    """One cost of one system, with a value for each row."""
 
     name: str
     spent: FloatArray
@@ -138,7 +141,7 @@ class RowCost(SystemOutput):
     columns: ClassVar = ("spent", "weight")
 
     def sample_for(self, measure: Measure) -> RowLosses | CostRows | KnownValue:
-        """The costs of the rows."""
+        """Return the sample of the costs of the rows."""
         if measure.definition.interval == "none":
             return KnownValue(self.spent, self.weight, self.settings)
         if measure.definition.statistic is Moments:
@@ -150,16 +153,38 @@ class RowCost(SystemOutput):
 
 @dataclass(frozen=True, eq=False)
 class SystemCost(RowCost):
-    """A cost of which the system has one number."""
+    """Cost that is a single number of the system."""
 
     def sample_for(self, measure: Measure) -> KnownValue:
-        """The number."""
+        """Return the single number as a known value."""
         return KnownValue(self.spent, None, self.settings, "number of a system")
 
 
 @dataclass(frozen=True, eq=False)
 class CostOutput(SystemOutput):
-    """What one system costs: of each row, shape (rows, costs), and in numbers of its own."""
+    """Costs of one system, per row and as single numbers.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    costs : tuple of str
+        Names of the costs per row.
+    spent : array of shape (n, n_costs)
+        Costs of each row.
+    numbers : dict of float
+        Costs that are single numbers of the system, by name.
+    weight : array of shape (n,) or None
+        Weight of each row.
+    settings : Settings
+        Settings of inference.
+    clusters : ClusterIndex, optional
+        Clusters of the rows.
+    cost_name : str, default='rows'
+        Name of the rows.
+    measures : tuple of Measure, optional
+        Requested measures.
+    """
 
     name: str
     costs: tuple[str, ...]
@@ -174,7 +199,7 @@ class CostOutput(SystemOutput):
     columns: ClassVar = ("spent", "weight")
 
     def check_measure(self, measure: Measure) -> None:
-        """That there is such a cost, of each row where the measure is about rows."""
+        """Check that the cost exists, and is one of rows if the measure needs rows."""
         if measure.label is None:
             ask = replace(measure, label=(*self.costs, *self.numbers)[0])
             raise InputError(f"{measure}: of which cost? Ask for {ask}")
@@ -183,7 +208,7 @@ class CostOutput(SystemOutput):
             raise InputError(f"{measure}: {measure.label} is one number for each system")
 
     def binary_problem(self, measure: Measure) -> RowCost:
-        """One of the costs."""
+        """Return the system of one of the costs."""
         label = str(measure.label)
         return self.cached(label, lambda: self._row_cost(label))
 
@@ -194,6 +219,6 @@ class CostOutput(SystemOutput):
         return RowCost(self.name, column, self.weight, self.settings, self.clusters)
 
     def point_estimate(self, measure: Measure) -> PointEstimate:
-        """The reading, of rows by what they are called."""
+        """Return the point estimate, with the name of its unit."""
         unit = "system" if measure.label in self.numbers else self.cost_name
         return replace(super().point_estimate(measure), unit=unit)

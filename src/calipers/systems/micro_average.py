@@ -1,5 +1,7 @@
-"""All classes or labels of all rows as one problem of two classes, of which the micro averages of
-measures of scores are taken."""
+"""Micro averages of measures of scores.
+
+All classes or labels of all rows are pooled into one binary problem.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
 def pool_classes(
     system: base.SystemOutput, truth: npt.NDArray[np.bool_], score: npt.NDArray[np.floating[Any]]
 ) -> binary.BinaryOutput:
-    """The problem that has an entry for each class of each row, from arrays (rows, classes); the
-    classes of a row are drawn together."""
+    """Return the binary problem with an entry for each class of each row.
+
+    ``truth`` and ``score`` have shape (rows, classes). The entries of a row are a cluster and are
+    resampled together.
+    """
     n, each = score.shape
     weight = None if system.weight is None else np.repeat(system.weight, each)
     clusters = system.clusters or ClusterIndex(np.arange(n, dtype=np.uint32), n)
@@ -44,7 +49,7 @@ def pool_classes(
 def micro_average(
     system: base.SystemOutput, one: binary.BinaryOutput, measure: Measure
 ) -> PointEstimate:
-    """The reading of a micro average, from that problem."""
+    """Return the point estimate of a micro average, computed from the pooled problem."""
     rows, found = system.n_rows, one.point_estimate(measure.plain)
     made = average_of_scores(measure, [(1.0, found)], rows, system.settings)
 

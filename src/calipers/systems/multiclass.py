@@ -1,4 +1,4 @@
-"""Systems that tell three classes or more apart: by labels, scores or probabilities."""
+"""Multiclass classifiers: systems with labels, scores or probabilities of several classes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,19 @@ _OF_CLASS = "a probability or a score for each class"
 
 @dataclass(frozen=True, eq=False)
 class ClassificationProblem:
-    """What all systems share: the class of each row, its weight and cluster."""
+    """Rows of a multiclass problem, which all systems have in common.
+
+    Attributes
+    ----------
+    classes : ClassLabels
+        True class of each row, and the names of the classes.
+    weight : array of shape (n,) or None
+        Weight of each row.
+    clusters : ClusterIndex or None
+        Clusters of the rows.
+    settings : Settings
+        Settings of inference.
+    """
 
     classes: ClassLabels
     weight: FloatArray | None
@@ -63,27 +75,30 @@ class ClassificationProblem:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The classes."""
+        """Names of the classes."""
         return self.classes.names
 
     @property
     def truth(self) -> npt.NDArray[np.intp]:
-        """The class of each row, as a position among the names."""
+        """Class of each row, as an index of the names."""
         return self.classes.codes
 
     @cached_property
     def sizes(self) -> FloatArray:
-        """The weight of the rows of each class."""
+        """Total weight of the rows of each class."""
         return np.bincount(self.truth, self.weight, len(self.names)).astype(np.float64)
 
     @cached_property
     def shares(self) -> FloatArray:
-        """The share of each class."""
+        """Proportion of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight
             return np.asarray(self.sizes / self.sizes.sum())
 
     def constant_losses(self, measure: Measure) -> FloatArray:
-        """What a row of each class loses by the best constant answer, the shares of the classes."""
+        """Return the loss of a row of each class under the best constant prediction.
+
+        That prediction is the vector of class proportions.
+        """
         k = len(self.names)
         step = max(1, _AT_ONCE // k)
         parts = (
@@ -94,18 +109,18 @@ class ClassificationProblem:
         )
 
     def constant(self, measure: Measure) -> Moments | None:
-        """What the best constant answer loses; None without any weight."""
+        """Return the moments of the loss of the best constant prediction; None without weight."""
         if not self.sizes.any():
             return None
         return Moments.from_rows(self.constant_losses(measure), self.sizes)
 
     def against_rest(self, label: str) -> BinaryLabels:
-        """One class and all others."""
+        """Return the binary labels of one class against all others."""
         others = tuple(name for name in self.names if name != label)
         return BinaryLabels((f"not {label}", label), self.truth == self.names.index(label), others)
 
     def notes(self) -> list[str]:
-        """What a reader has to know before the numbers."""
+        """Return a note on classes without rows."""
         absent = [name for name, share in zip(self.names, self.shares, strict=True) if share == 0]
         if not absent:
             return []
@@ -116,7 +131,25 @@ class ClassificationProblem:
 
 @dataclass(frozen=True, eq=False)
 class MulticlassOutput(base.SystemOutput):
-    """One system: what it says of the rows, and the statistics of both."""
+    """Output of one multiclass classifier, with the rows and the statistics of both.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    problem : ClassificationProblem
+        Rows and their classes.
+    predicted : array of int of shape (n,), optional
+        Predicted class of each row, as an index of the classes.
+    rows : ClassScoreRows, optional
+        Scores or probabilities of every class.
+    is_probability : bool, default=False
+        Whether the scores are probabilities.
+    measures : tuple of Measure, optional
+        Requested measures, which are bootstrapped together.
+    order : TimeOrder, optional
+        Time order of the rows.
+    """
 
     name: str
     problem: ClassificationProblem
@@ -138,15 +171,15 @@ class MulticlassOutput(base.SystemOutput):
 
     @property
     def score(self) -> npt.NDArray[np.floating[Any]] | None:
-        """Scores or probabilities, a column a class."""
+        """Scores or probabilities, with one column per class."""
         return None if self.rows is None else self.rows.table
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
-        """The class of each row, and what the classes are called."""
+        """Return the class of each row, and the names of the classes."""
         return self.problem.truth, {"classes": list(self.problem.names)}
 
     def with_outputs(self, name: str, said: Mapping[str, Any]) -> Self:
-        """A system of another name that says something else of the same rows."""
+        """Return a system of another name with other predictions for the same rows."""
         table, codes = said["score"], said["predicted"]
         if codes is not None and not ((codes >= 0) & (codes < len(self.problem.names))).all():
             raise ValueError("it predicts what is no class")
@@ -156,26 +189,29 @@ class MulticlassOutput(base.SystemOutput):
 
     @property
     def settings(self) -> Settings:  # type: ignore[override]
-        """How intervals are made."""
+        """Settings of inference."""
         return self.problem.settings
 
     @property
     def weight(self) -> FloatArray | None:  # type: ignore[override]
-        """The weight of each row."""
+        """Weight of each row."""
         return self.problem.weight
 
     @property
     def clusters(self) -> ClusterIndex | None:  # type: ignore[override]
-        """What the rows come from."""
+        """Clusters of the rows."""
         return self.problem.clusters
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.problem.truth)
 
     def with_settings(self, settings: Settings) -> MulticlassOutput:
-        """The system with these settings; itself, and what it has computed, where it has them."""
+        """Return the system with these settings.
+
+        If the settings are equal, it is the system itself, with its cached results.
+        """
         if settings == self.settings:
             return self
         return replace(self, problem=replace(self.problem, settings=settings))
@@ -183,7 +219,7 @@ class MulticlassOutput(base.SystemOutput):
     def from_predictions(
         self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
     ) -> MulticlassOutput:
-        """A system of another name that predicts classes of other rows."""
+        """Return a system of another name that predicts classes of other rows."""
         p = self.problem
         problem = replace(p, classes=replace(p.classes, codes=truth), weight=None, clusters=None)
         return replace(
@@ -192,7 +228,7 @@ class MulticlassOutput(base.SystemOutput):
         )  # fmt: skip
 
     def take_columns(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
-        """Some of the rows; the classes stay."""
+        """Return some of the rows, with all classes."""
         p = self.problem
         problem = replace(
             p,
@@ -208,7 +244,7 @@ class MulticlassOutput(base.SystemOutput):
         }
 
     def check_measure(self, measure: Measure) -> None:
-        """That data and classes serve a measure."""
+        """Check that data and classes suffice for a measure."""
         d, names = measure.definition, self.problem.names
         one = replace(measure.plain, label=names[0])
         averaged = d.statistic is ConfusionMatrix or (
@@ -235,8 +271,10 @@ class MulticlassOutput(base.SystemOutput):
     # --- What measures are formulas over ---------------------------------------------------------
 
     def binary_problem(self, measure: Measure) -> binary.BinaryOutput | None:
-        """The problem of two classes that a measure of one class is about, or one of the confidence
-        in the label that is given."""
+        """Return the binary problem of a measure of one class, or of the top label.
+
+        Measures of calibration without a class use the confidence in the predicted label.
+        """
         d = measure.definition
         if d.statistic is ConfusionMatrix:
             return None
@@ -246,7 +284,7 @@ class MulticlassOutput(base.SystemOutput):
         return self.confidence if confident else None
 
     def sample_for(self, measure: Measure) -> Sample | None:
-        """Counts, places of the true classes, or losses."""
+        """Return the counts, the ranks of the true classes, or the losses."""
         on = measure.definition.statistic
         if on is ConfusionMatrix:
             return self.counts
@@ -257,8 +295,10 @@ class MulticlassOutput(base.SystemOutput):
         return RowLosses(self.losses(measure), self.weight, self.clusters, self.settings)
 
     def batch_statistic(self, measure: Measure) -> Statistic | None:
-        """What batches of rows add up to for a measure; of what is saved of a loss this, and the
-        sizes of the classes."""
+        """Return the statistic that batches of rows accumulate for a measure.
+
+        For a skill score it has the losses and the class sizes.
+        """
         saved = self._skill_rows(measure)
         if saved is not None:
             return saved.statistic
@@ -267,7 +307,7 @@ class MulticlassOutput(base.SystemOutput):
         )
 
     def influence(self, measure: Measure, whole: Any) -> Influence | None:
-        """By how much each row moves a measure of all rows of which these are a batch."""
+        """Return the influence values of a batch of rows."""
         saved = self._skill_rows(measure)
         if saved is not None:
             return saved.influence(whole)
@@ -283,14 +323,17 @@ class MulticlassOutput(base.SystemOutput):
         return total
 
     def _is_average(self, measure: Measure) -> bool:
-        """Whether it is an average of a measure of scores over classes, each against the rest."""
+        """Return whether the measure is an average of one-vs-rest measures of scores."""
         over = (
             measure.average in ("macro", "weighted") and measure.definition.statistic is ScoreTable
         )
         return over and self.score is not None
 
     def _tables(self, measure: Measure) -> ClassTables:
-        """What batches of rows add up to for such an average, the same for all of one kind."""
+        """Return the statistics that batches accumulate for such an average.
+
+        They are the same for all averages of one kind.
+        """
         p, plain = self.problem, measure.plain
 
         def made() -> ClassTables:
@@ -300,7 +343,7 @@ class MulticlassOutput(base.SystemOutput):
         return self.cached(("tables", measure.definition.reads), made)
 
     def _skill_rows(self, measure: Measure) -> SkillRows | None:
-        """The rows of a batch of whose loss something is saved."""
+        """Return the rows of a batch for a skill score, or None for other measures."""
         p, skill_of = self.problem, measure.definition.skill_of
         if skill_of is None or measure.label is not None or self.rows is None:
             return None
@@ -317,7 +360,7 @@ class MulticlassOutput(base.SystemOutput):
         return self.cached(("saved", skill_of), made)
 
     def composite_estimate(self, measure: Measure) -> PointEstimate:
-        """What is saved of a loss; or a measure of scores, averaged over the classes with rows."""
+        """Return the point estimate of a skill score, or of an average over classes with rows."""
         if measure.definition.skill_of is not None:
             p, loss = self.problem, parse(measure.definition.skill_of, "probabilities")
             lost = p.constant_losses(loss)
@@ -343,7 +386,7 @@ class MulticlassOutput(base.SystemOutput):
         return class_weights(measure, self.problem.names, self.problem.shares)
 
     def _pairs(self, measure: Measure) -> list[tuple[tuple[int, int], float]]:
-        """All pairs of classes that have rows, either way round, and what each counts for."""
+        """Return all ordered pairs of classes with rows, and their weights."""
         sizes = self.problem.sizes * measure.picked(self.problem.names)
         pairs = list(permutations(np.flatnonzero(sizes).tolist(), 2))
         weighted = measure.average == "weighted-ovo"
@@ -351,8 +394,11 @@ class MulticlassOutput(base.SystemOutput):
         return list(zip(pairs, (own / own.sum()).tolist(), strict=True)) if pairs else []
 
     def _pair_output(self, pair: tuple[int, int], *, alone: bool) -> binary.BinaryOutput:
-        """The first class of a pair against the second, by the scores of the first: on their rows
-        ``alone``, or with the others as rows of no weight."""
+        """Return the first class of a pair against the second, by the scores of the first.
+
+        It has only the rows of the pair if ``alone``; otherwise all rows, where the others have
+        weight 0.
+        """
         assert self.score is not None
         p, (own, other) = self.problem, pair
         inside = (p.truth == own) | (p.truth == other)
@@ -378,19 +424,19 @@ class MulticlassOutput(base.SystemOutput):
         )
 
     def _pooled_output(self, measure: Measure) -> binary.BinaryOutput:
-        """All classes of all rows as one problem of two classes."""
+        """Return all classes of all rows as one binary problem."""
         assert self.score is not None
         picked = np.flatnonzero(measure.picked(self.problem.names))
         return pool_classes(self, self.problem.truth[:, None] == picked, self.score[:, picked])
 
     def losses(self, measure: Measure) -> FloatArray:
-        """The loss of each row."""
+        """Return the loss of each row."""
         assert self.rows is not None
         truth: Any = self.problem.truth  # losses take numbers of any kind
         return measure.losses(truth, self.rows)
 
     def constant_value(self, measure: Measure) -> float:
-        """What the best constant answer gets."""
+        """Return the value of the best constant prediction."""
         d = measure.definition
         if d.statistic is ConfusionMatrix:
             if measure.label is None:
@@ -427,7 +473,7 @@ class MulticlassOutput(base.SystemOutput):
 
     @cached_property
     def counts(self) -> ClassCounts:
-        """The confusion matrix, and how its rows are redrawn."""
+        """Confusion matrix, with its resampling."""
         assert self.predicted is not None
         p = self.problem
         together = tuple(m for m in self.measures if m.definition.statistic is ConfusionMatrix)
@@ -437,13 +483,13 @@ class MulticlassOutput(base.SystemOutput):
 
     @cached_property
     def ranks(self) -> RankedClasses:
-        """The places of the true classes."""
+        """Ranks of the true classes."""
         assert self.score is not None
         p = self.problem
         return RankedClasses(p.truth, self.score, p.weight, p.clusters, self.settings)
 
     def against_rest(self, label: str) -> binary.BinaryOutput:
-        """The scores of one class, as those of a problem of two."""
+        """Return one class against all others as a binary problem, by the scores of that class."""
         return self.cached(label, lambda: self._against_rest(label))
 
     def _against_rest(self, label: str) -> binary.BinaryOutput:
@@ -464,9 +510,11 @@ class MulticlassOutput(base.SystemOutput):
 
     @cached_property
     def confidence(self) -> binary.BinaryOutput:
-        """Whether the most probable class is the true one, as a problem of two classes whose
-        probability is that of the label given: a measure of calibration of it is one of the
-        confidence (Guo and others 2017)."""
+        """Binary problem of whether the most probable class is the true one.
+
+        Its probability is the confidence in the predicted label: a calibration measure of it is one
+        of confidence calibration (Guo et al. 2017).
+        """
         assert self.rows is not None
         problem = self.problem
         right, probability = top_label(problem.truth, self.rows.table, self.rows.highest)
@@ -487,13 +535,36 @@ def top_label(
     probability: npt.NDArray[np.floating[Any]],
     highest: npt.NDArray[np.integer] | None = None,
 ) -> tuple[npt.NDArray[np.bool_], FloatArray]:
-    """Whether the most probable class of each row is the true one, and its probability.
+    """Return whether the most probable class of each row is correct, and its probability.
 
-    ``truth`` holds class numbers from 0, ``probability`` a column a class. With these two, every
-    measure of calibration becomes that of the confidence in the label that is given (Guo and others
-    2017). Of equally probable classes the first is the one given; ``highest`` says which, where
-    that is known.
+    ``truth`` has class indices from 0, ``probability`` one column per class. Calibration measures
+    of the two returned columns are those of the confidence in the predicted label (Guo et al.
+    2017). The first of equally probable classes is the predicted one; ``highest`` has the predicted
+    classes if they are known.
 
+    Parameters
+    ----------
+    truth : array of int of shape (n,)
+        True class of each row.
+    probability : array of shape (n, n_classes)
+        Probability of each class.
+    highest : array of int of shape (n,), optional
+        Predicted class of each row.
+
+    Returns
+    -------
+    array of bool of shape (n,)
+        Whether the predicted class is the true one.
+    array of shape (n,)
+        Probability of the predicted class.
+
+    References
+    ----------
+    Guo, C., Pleiss, G., Sun, Y., and Weinberger, K. Q. (2017). On calibration of modern neural
+    networks.
+
+    Examples
+    --------
     >>> top_label(np.array([2, 0]), np.array([[0.1, 0.3, 0.6], [0.2, 0.5, 0.3]]))
     (array([ True, False]), array([0.6, 0.5]))
     """

@@ -1,4 +1,4 @@
-"""Systems that name the labels of rows that may have none, one or several."""
+"""Multilabel classifiers: systems for rows with any number of labels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,35 @@ _SETS = "predicted labels, probabilities, or scores with a threshold"
 
 @dataclass(frozen=True, eq=False)
 class MultilabelOutput(base.SystemOutput):
-    """One system: which labels each row has, shape (rows, labels), and what is said of them."""
+    """Output of one multilabel classifier.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    labels : tuple of str
+        Names of the labels.
+    truth : array of bool of shape (n, n_labels)
+        Which labels each row has.
+    weight : array of shape (n,) or None
+        Weight of each row.
+    clusters : ClusterIndex or None
+        Clusters of the rows.
+    settings : Settings
+        Settings of inference.
+    predicted : array of bool of shape (n, n_labels), optional
+        Which labels are predicted.
+    score : array of shape (n, n_labels), optional
+        Score of each label.
+    is_probability : bool, default=False
+        Whether the scores are probabilities.
+    thresholds : float or dict of float, optional
+        Threshold of the scores, for all labels or for each.
+    measures : tuple of Measure, optional
+        Requested measures.
+    order : TimeOrder, optional
+        Time order of the rows.
+    """
 
     name: str
     labels: tuple[str, ...]
@@ -65,13 +93,13 @@ class MultilabelOutput(base.SystemOutput):
     }
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
-        """The labels of each row, and which there are."""
+        """Return the labels of each row, and the names of the labels."""
         return self.truth, {"labels": list(self.labels)}
 
     # --- What measures are formulas over ---------------------------------------------------------
 
     def label_output(self, label: str) -> binary.BinaryOutput:
-        """One label, as a problem of two classes."""
+        """Return one label as a binary problem."""
         return self.cached(label, lambda: self._make_label_output(label))
 
     def _make_label_output(self, label: str) -> binary.BinaryOutput:
@@ -95,18 +123,18 @@ class MultilabelOutput(base.SystemOutput):
         )
 
     def label_threshold(self, label: str) -> float | None:
-        """At or above which score a row is said to have the label."""
+        """Return the threshold of a label; scores at or above it are predicted positive."""
         if isinstance(self.thresholds, dict):
             return self.thresholds[label]
         return self.thresholds
 
     def binary_problem(self, measure: Measure) -> binary.BinaryOutput | None:
-        """The problem of two classes that a measure of one label is about."""
+        """Return the binary problem of a measure of one label."""
         return None if measure.label is None else self.label_output(measure.label)
 
     @cached_property
     def counts(self) -> LabelCounts:
-        """The counts of each label, and how rows are redrawn."""
+        """Confusion counts of each label, with their resampling."""
         assert self.predicted is not None
         return LabelCounts(
             self.truth, self.predicted, self.labels, self.weight, self.clusters, self.settings
@@ -114,11 +142,11 @@ class MultilabelOutput(base.SystemOutput):
 
     @property
     def matrices(self) -> LabelMatrices:
-        """The counts of each label."""
+        """Confusion counts of each label."""
         return self.counts.matrices
 
     def _pooled_output(self, measure: Measure) -> binary.BinaryOutput:
-        """All labels of all rows, or those asked for, as one problem of two classes."""
+        """Return all, or the selected, labels of all rows as one binary problem."""
         picked, score = measure.picked(self.labels), self.score
         assert score is not None
         return self.cached(
@@ -127,7 +155,7 @@ class MultilabelOutput(base.SystemOutput):
         )
 
     def values(self, measure: Measure) -> FloatArray:
-        """The value of each row; NaN where it has none."""
+        """Return the value of each row; NaN if it is undefined."""
         return self.cached(measure, lambda: self._values(measure))
 
     def _values(self, measure: Measure) -> FloatArray:
@@ -144,7 +172,7 @@ class MultilabelOutput(base.SystemOutput):
         return np.asarray(losses.reshape(truth.shape).mean(axis=1))
 
     def sample_for(self, measure: Measure) -> Sample | None:
-        """The counts of each label, or a value per row."""
+        """Return the counts of each label, or a value per row."""
         if measure.definition.statistic is ConfusionMatrix:
             return self.counts
         if measure.definition.statistic is ScoreTable:
@@ -153,7 +181,7 @@ class MultilabelOutput(base.SystemOutput):
         return RowValues(self.values(measure), *rows)
 
     def terms(self, measure: Measure) -> AveragedScores | None:
-        """The tables of scores of the labels, of which an average is taken."""
+        """Return the tables of scores of the labels that are averaged."""
         if measure.definition.statistic is not ScoreTable:
             return None
         picked = measure.picked(self.labels)
@@ -163,7 +191,10 @@ class MultilabelOutput(base.SystemOutput):
         return AveragedScores(self, labels, [self.label_output(label) for label in labels])
 
     def batch_statistic(self, measure: Measure) -> Statistic | None:
-        """As of any system; tables of scores once for all averages over the same labels."""
+        """Return the statistic that batches accumulate for a measure.
+
+        Tables of scores are shared by all averages over the same labels.
+        """
         terms = self.terms(measure) if measure.label is None else None
         if terms is None:
             return super().batch_statistic(measure)
@@ -172,12 +203,14 @@ class MultilabelOutput(base.SystemOutput):
         )
 
     def composite_estimate(self, measure: Measure) -> PointEstimate:
-        """A measure of scores, averaged over labels."""
+        """Return the point estimate of a measure of scores, averaged over labels."""
         return self.cached(("average", measure), lambda: self._average(measure))
 
     def _average(self, measure: Measure) -> PointEstimate:
-        """A measure of scores averaged over labels; the micro average is that of all rows and
-        labels taken together."""
+        """Compute a measure of scores averaged over labels.
+
+        The micro average pools all rows and labels.
+        """
         if measure.average == "micro":
             return micro_average(self, self._pooled_output(measure), measure)
         terms = [
@@ -190,23 +223,26 @@ class MultilabelOutput(base.SystemOutput):
 
     @cached_property
     def shares(self) -> FloatArray:
-        """The share of rows that have each label."""
+        """Proportion of rows with each label."""
         return np.asarray(np.average(self.truth, axis=0, weights=self.weight))
 
     @cached_property
     def usual_set(self) -> npt.NDArray[np.bool_]:
-        """The labels of the most frequent set of labels."""
+        """Labels of the most frequent label set."""
         return self._sets[0]
 
     @property
     def n_sets(self) -> int:
-        """How many different sets of labels rows have."""
+        """Number of distinct label sets of the rows."""
         return self._sets[1]
 
     @cached_property
     def _sets(self) -> tuple[npt.NDArray[np.bool_], int]:
-        """The most frequent set of labels, the first in their order of several, and their number;
-        as numbers, which are sorted faster than bytes are and in the same order."""
+        """Most frequent label set, and the number of distinct sets.
+
+        Ties are resolved by the order of the sets. Sets are packed into integers, which sort faster
+        than bytes and in the same order.
+        """
         packed = np.packbits(self.truth, axis=1)
         width = packed.shape[1]
         if width > 8:
@@ -227,7 +263,7 @@ class MultilabelOutput(base.SystemOutput):
         return bits[: self.truth.shape[1]].astype(bool), number
 
     def constant_value(self, measure: Measure) -> float:
-        """Of the best constant answer, where it is known which one that is."""
+        """Return the value of the best constant prediction, if that prediction is known."""
         d, p = measure.definition, self.shares[measure.picked(self.labels)]
         if measure.label is not None:
             return super().constant_value(measure)

@@ -1,4 +1,4 @@
-"""Systems that predict several numbers of each row, and averages over these."""
+"""Multioutput regression, and averages over outputs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MultioutputLosses:
-    """A loss for each row and output, shape (rows, outputs); a number is the mean over outputs of a
-    function of the mean loss of each, as RMSE is.
+    """Losses of each row and output, shape (rows, outputs), for averages over outputs.
 
-    With slopes s of the outputs and S of one output at the average, a row moves the average as a
-    loss of Σsx/(kS) moves one, or Σusx/S where outputs count for u. The mean of these is what one
-    output would lose that has the average: of RMSE a the mean of a·x/a_j over outputs j is a². So
-    its intervals and tests are those of one output.
+    The averaged measure is a function of the mean loss of each output, such as RMSE. Let s be the
+    derivative of this function at an output, S at the average, x a loss, and k the number of
+    outputs. Then the influence of a row on the average is that of a loss Σsx/(kS) of a single
+    output, or Σusx/S for outputs with weights u. The mean of these losses is the loss of a single
+    output whose measure is the average: for RMSE a, the mean over outputs of a·x/a_j is a².
+    Intervals and tests are therefore those of a single output.
     """
 
     values: FloatArray
@@ -45,7 +46,7 @@ class MultioutputLosses:
     settings: Settings
 
     def point_estimate(self, measure: Any) -> PointEstimate:
-        """The reading of an average."""
+        """Return the point estimate of an average."""
         moments = [Moments.from_rows(column, self.weight) for column in self.values.T]
         value, share = _average_outputs(measure, moments)
         rest = self.weight, self.clusters, self.settings
@@ -61,8 +62,10 @@ class MultioutputLosses:
 
 
 def _average_outputs(measure: Any, moments: Sequence[Moments]) -> tuple[float | None, FloatArray]:
-    """The average over outputs of which these are the moments, and what the loss of each counts for
-    in that of one; None of an average that has no value."""
+    """Return the average over outputs, and the coefficients of the losses in the combined loss.
+
+    ``moments`` are those of each output. The average is None if it is undefined.
+    """
     plain, u = measure.plain, output_weights(measure.among)
     u = np.full(len(moments), 1 / len(moments)) if u is None else u
     each = [float(plain.apply(of)) for of in moments]
@@ -78,8 +81,10 @@ def _average_outputs(measure: Any, moments: Sequence[Moments]) -> tuple[float | 
 
 @dataclass(frozen=True, eq=False)
 class StreamedOutputs:
-    """The same of rows that are added up: the moments of each output in the first look at them, in
-    the second those of the one loss."""
+    """Losses of each row and output in batches, for averages over outputs.
+
+    The first pass accumulates the moments of each output, the second those of the combined loss.
+    """
 
     values: FloatArray
     weight: FloatArray | None
@@ -87,31 +92,34 @@ class StreamedOutputs:
     settings: Settings
 
     def batch_statistic(self, measure: Any) -> StatisticVector:
-        """The moments of each output."""
+        """Return the moments of each output."""
         return StatisticVector(
             tuple(Moments.from_rows(column, self.weight) for column in self.values.T)
         )
 
     def influence(self, measure: Any, whole: StatisticVector) -> Influence | None:
-        """By how much each row moves the average."""
+        """Return the influence values of the rows on the average."""
         rest = self.combined_loss(measure, whole), self.weight, self.clusters
         return influence(measure.plain, *rest, self.combined_moments(measure, whole)[1])
 
     def second(self, measure: Any, whole: StatisticVector) -> Moments:
-        """The moments of the one loss."""
+        """Return the moments of the combined loss."""
         rest = self.weight, self.clusters, self.settings
         return RowLosses(self.combined_loss(measure, whole), *rest).batch_statistic(measure.plain)
 
     def combined_loss(self, measure: Any, whole: StatisticVector) -> FloatArray:
-        """The one loss of each row."""
+        """Return the combined loss of each row."""
         return np.asarray(self.values @ _average_outputs(measure, whole.parts)[1])
 
     @staticmethod
     def combined_moments(
         measure: Any, whole: StatisticVector, found: Moments | None = None
     ) -> tuple[float | None, Moments]:
-        """The value, and the moments of the one loss as they were ``found``, or as far as those of
-        each output tell them."""
+        """Return the value, and the moments of the combined loss.
+
+        These moments are the ``found`` ones, or as far as the moments of the outputs determine
+        them.
+        """
         value, share = _average_outputs(measure, whole.parts)
         first, means = whole.parts[0], np.array([of.mean for of in whole.parts])
         infinite = max(of.infinite for of in whole.parts)
@@ -124,17 +132,17 @@ class StreamedOutputs:
 
 @dataclass(frozen=True, eq=False)
 class StreamedOutputAverages:
-    """Averages over outputs whose rows are added up, of measures that take the rows of each."""
+    """Averages over outputs in batches, of measures that need the rows of each output."""
 
     outputs: Sequence[Any]
     weight: FloatArray | None
 
     def batch_statistic(self, measure: Any) -> StatisticVector:
-        """The rows of each output."""
+        """Return the statistics of each output."""
         return StatisticVector(tuple(one.statistic for one in self.outputs))
 
     def influence(self, measure: Any, whole: StatisticVector) -> Influence | None:
-        """By how much each row moves the average."""
+        """Return the influence values of the rows on the average."""
         weights, total = output_weights(measure.among), None
         shares = np.full(len(self.outputs), 1 / len(self.outputs)) if weights is None else weights
         for share, one, of in zip(shares, self.outputs, whole.parts, strict=True):
@@ -145,19 +153,22 @@ class StreamedOutputAverages:
         return total
 
     def second(self, measure: Any, whole: StatisticVector) -> Moments | None:
-        """What tells how skewed that is."""
+        """Return the moments that determine the skewness of the influence values."""
         found = self.influence(measure, whole)
         return None if found is None else SkewMoments.from_rows(found.corrected.column)
 
     def point_estimate(
         self, measure: Any, each: Sequence[PointEstimate], whole: StatisticVector, seen: RowSummary
     ) -> PointEstimate:
-        """The reading of an average, of the readings of each."""
+        """Return the point estimate of an average from those of the outputs."""
         return replace(mean_over_outputs(measure, each), skewness_size=lambda: seen.skewness)
 
 
 def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEstimate:
-    """The mean of the readings of the outputs; undefined for the reasons of all that have none."""
+    """Return the mean of the point estimates of the outputs.
+
+    If any is undefined, so is the mean, for all reasons of the outputs.
+    """
     weights = output_weights(measure.among)
     shares = [1 / len(terms)] * len(terms) if weights is None else weights.tolist()
     first, undefined = terms[0], {w: n for of in terms for w, n in of.undefined.items()}
@@ -182,19 +193,39 @@ def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEsti
 
 @dataclass(frozen=True, eq=False)
 class JointOutputs(RegressionOutput):
-    """All outputs of a row as one: a row loses the mean of what it loses by each."""
+    """All outputs combined into one, whose loss is the mean over outputs of each row's loss."""
 
     among: Among = None
 
     def sample_for(self, measure: Measure) -> RowLosses:
-        """The mean loss of each row."""
+        """Return the mean loss of each row."""
         losses = weighted_output_mean(self.among, measure.losses(self.truth, self.predicted))
         return RowLosses(losses, self.weight, self.clusters, self.settings)
 
 
 @dataclass(frozen=True, eq=False)
 class MultioutputRegression(SystemOutput):
-    """One system's predictions, shape (rows, outputs)."""
+    """Predictions of several outputs by one system.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    outputs : tuple of str
+        Names of the outputs.
+    truth, predicted : array of shape (n, n_outputs)
+        True and predicted values.
+    weight : array of shape (n,) or None
+        Weight of each row.
+    settings : Settings
+        Settings of inference.
+    clusters : ClusterIndex, optional
+        Clusters of the rows.
+    measures : tuple of Measure, optional
+        Requested measures.
+    order : TimeOrder, optional
+        Time order of the rows.
+    """
 
     name: str
     outputs: tuple[str, ...]
@@ -211,11 +242,11 @@ class MultioutputRegression(SystemOutput):
     needs: ClassVar = RegressionOutput.needs
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
-        """The truth of each row, and what the outputs are called."""
+        """Return the truth of each row, and the names of the outputs."""
         return self.truth, {"outputs": list(self.outputs)}
 
     def single_output(self, output: str) -> RegressionOutput:
-        """One output."""
+        """Return the system of one output."""
         place = self.outputs.index(output)
         made: RegressionOutput = self.cached(
             output, lambda: self._select_columns(RegressionOutput, place)
@@ -223,7 +254,7 @@ class MultioutputRegression(SystemOutput):
         return made
 
     def _select_columns(self, kind: Any, places: Any) -> Any:
-        """Some outputs, as what takes columns or tables."""
+        """Return some outputs as an object of a kind that takes columns or tables."""
         truth, predicted = (
             np.ascontiguousarray(table[:, places]) for table in (self.truth, self.predicted)
         )
@@ -232,12 +263,12 @@ class MultioutputRegression(SystemOutput):
         return kind(self.name, truth, predicted, self.weight, self.settings, self.clusters)
 
     def _selected_outputs(self, measure: Measure, kind: Any) -> Any:
-        """The outputs that an average is of, together."""
+        """Return the outputs of an average as one object."""
         picked = measure.picked(self.outputs)
         return self.cached((kind, measure.among), lambda: self._select_columns(kind, picked))
 
     def binary_problem(self, measure: Measure) -> RegressionOutput | None:
-        """One output, or all as one for the mean of what rows lose."""
+        """Return the system of one output, or of all combined for a mean of losses."""
         if measure.label is not None:
             return self.single_output(measure.label)
         d = measure.definition
@@ -250,7 +281,7 @@ class MultioutputRegression(SystemOutput):
         return self.cached((JointOutputs, WEIGHTS, measure.among), weighed)
 
     def sample_for(self, measure: Measure) -> MomentRows | None:
-        """Truth and prediction, where their moments tell all."""
+        """Return the moments of truth and predictions, for measures that are functions of them."""
         return (
             self._selected_outputs(measure, MomentRows)
             if measure.definition.statistic is NumericMoments
@@ -258,7 +289,7 @@ class MultioutputRegression(SystemOutput):
         )
 
     def terms(self, measure: Measure) -> StreamedOutputs | StreamedOutputAverages | None:
-        """The moments or the rows of the outputs, of which an average is taken."""
+        """Return the moments or the rows of the outputs that are averaged."""
         if measure.definition.statistic is Moments:
             picked = measure.picked(self.outputs)
             losses = measure.losses(self.truth[:, picked], self.predicted[:, picked])
@@ -267,7 +298,7 @@ class MultioutputRegression(SystemOutput):
         return StreamedOutputAverages(each, self.weight)
 
     def composite_estimate(self, measure: Measure) -> PointEstimate:
-        """An average over outputs of another measure."""
+        """Return the point estimate of an average over outputs."""
         return self.cached(measure, lambda: self._average(measure))
 
     def _average(self, measure: Measure) -> PointEstimate:
@@ -285,7 +316,7 @@ class MultioutputRegression(SystemOutput):
         return [self.single_output(o) for o, used in zip(self.outputs, picked, strict=True) if used]
 
     def constant_value(self, measure: Measure) -> float:
-        """What the best constant predictions get, one for each output."""
+        """Return the value of the best constant predictions, one for each output."""
         if measure.label is not None:
             return super().constant_value(measure)
         each = [one.constant_value(measure.plain) for one in self._single_outputs(measure)]

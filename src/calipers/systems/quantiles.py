@@ -1,4 +1,4 @@
-"""Systems that predict quantiles of numbers."""
+"""Quantile regression: systems that predict quantiles."""
 
 from __future__ import annotations
 
@@ -24,9 +24,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class QuantileOutput(SystemOutput):
-    """What one system predicts of some rows, shape (rows, levels).
+    """Predicted quantiles of one system.
 
-    Measures of one predicted number are taken of a quantile: that which they name, else the median.
+    Measures of a point prediction use a quantile: the one that they name, else the median.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    truth : array of shape (n,)
+        True values.
+    levels : tuple of float
+        Levels of the quantiles.
+    values : array of shape (n, n_levels)
+        Predicted quantiles.
+    weight : array of shape (n,) or None
+        Weight of each row.
+    settings : Settings
+        Settings of inference.
+    clusters : ClusterIndex, optional
+        Clusters of the rows.
+    measures : tuple of Measure, optional
+        Requested measures.
+    order : TimeOrder, optional
+        Time order of the rows.
     """
 
     name: str
@@ -43,16 +64,16 @@ class QuantileOutput(SystemOutput):
     own: ClassVar = {"values": float}
 
     def shared_inputs(self) -> tuple[Any, dict[str, Any]]:
-        """The truth of each row, and the levels."""
+        """Return the truth of each row, and the levels."""
         return self.truth, {"levels": list(self.levels)}
 
     @property
     def quantile_rows(self) -> QuantileRows:
-        """The quantiles by their levels."""
+        """Predicted quantiles by level."""
         return QuantileRows(self.levels, self.values)
 
     def binary_problem(self, measure: Measure) -> RegressionOutput | None:
-        """The predictions of one quantile, for a measure of one predicted number."""
+        """Return the predictions of one quantile, for a measure of a point prediction."""
         if measure.definition.reads != "numbers":
             return None
         level = measure.parameters.get("alpha", 0.5)
@@ -65,7 +86,7 @@ class QuantileOutput(SystemOutput):
         )
 
     def check_measure(self, measure: Measure) -> None:
-        """That there are the quantiles that the measure is about."""
+        """Check that the quantiles that the measure needs were predicted."""
         try:
             one = self.binary_problem(measure)
             if one is not None:
@@ -76,12 +97,12 @@ class QuantileOutput(SystemOutput):
             raise InputError(f"{self.name}: {measure} needs {error}") from None
 
     def sample_for(self, measure: Measure) -> RowValues:
-        """The value of each row."""
+        """Return the value of each row."""
         losses = measure.losses(self.truth, self.quantile_rows)
         return RowValues(losses, self.weight, self.clusters, self.settings)
 
     def constant_value(self, measure: Measure) -> float:
-        """What always predicting the quantiles of the truth gets."""
+        """Return the value of constant predictions of the quantiles of the truth."""
         one = self.binary_problem(measure)
         if one is not None:
             return one.constant_value(measure)

@@ -1,4 +1,4 @@
-"""Systems that are sets of raters of the same items."""
+"""Sets of raters of the same items."""
 
 from __future__ import annotations
 
@@ -24,7 +24,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Raters(SystemOutput):
-    """Raters, and the category that each put each item into (items, raters), −1 for none."""
+    """Set of raters, with their ratings of the items.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    raters : tuple of str
+        Names of the raters.
+    codes : array of int of shape (n_items, n_raters)
+        Category of each rating, as an index of ``categories``; −1 is a missing rating.
+    categories : tuple of str
+        Names of the categories.
+    values : array of shape (n_categories,)
+        Numeric values of the categories, or NaN.
+    settings : Settings
+        Settings of inference.
+    weight : array of shape (n_items,), optional
+        Weight of each item.
+    clusters : ClusterIndex, optional
+        Clusters of the items.
+    measures : tuple of Measure, optional
+        Requested measures.
+    order : TimeOrder, optional
+        Time order of the items.
+    item_counts : array of shape (n_items,), optional
+        Number of items of each entry; by default 1.
+    weight_squares : array of shape (n_items,), optional
+        Sum of the squared weights of the items of each entry.
+    """
 
     name: str
     raters: tuple[str, ...]
@@ -46,13 +74,16 @@ class Raters(SystemOutput):
     own: ClassVar = {"codes": np.int64, "raters": None, "categories": None, "values": None}
 
     def output_shape(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...]:
-        """An item has a rating of each rater, of whom there need not be as many as here."""
+        """Return the required shape of an entry: a rating by each rater of these predictions."""
         raters = said.get("raters")
         return (len(raters) if isinstance(raters, list | tuple) else 0,)
 
     def with_outputs(self, name: str, said: Mapping[str, Any]) -> Raters:
-        """Other raters of the same items. Their categories find their places among those here;
-        numbers that were not given here find theirs by size."""
+        """Return other raters of the same items.
+
+        Their categories are mapped to those of this set; new numeric categories are inserted by
+        size.
+        """
         names, codes = tuple(said["categories"]), said["codes"]
         values = np.asarray(said["values"], np.float64)
         if values.shape != (len(names),) or not ((codes >= -1) & (codes < len(names))).all():
@@ -81,11 +112,11 @@ class Raters(SystemOutput):
         )
 
     def sample_for(self, measure: Measure) -> RatingSample:
-        """How often items were put into each category."""
+        """Return the numbers of ratings of each item by category."""
         return self.cached("items", self._rating_sample)
 
     def items(self, of: npt.NDArray[np.bool_]) -> IntArray | FloatArray:
-        """How many items these are, of a mask or of several."""
+        """Return the number of items in a mask, or in each of several masks."""
         return of.sum(axis=0) if self.item_counts is None else self.item_counts @ of
 
     def _rating_sample(self) -> RatingSample:
@@ -99,6 +130,6 @@ class Raters(SystemOutput):
         return RatingSample(ratings, self.settings, self.weight, self.clusters)
 
     def select_raters(self, which: list[int], name: str = "") -> Raters:
-        """Some of the raters."""
+        """Return a subset of the raters."""
         names = tuple(self.raters[k] for k in which)
         return replace(self, name=name or self.name, raters=names, codes=self.codes[:, which])

@@ -1,4 +1,4 @@
-"""Systems that predict numbers."""
+"""Regression: systems that predict numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RegressionOutput(SystemOutput):
-    """One system's predictions of some rows."""
+    """Point predictions of one system.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    truth, predicted : array of shape (n,)
+        True and predicted values.
+    weight : array of shape (n,) or None
+        Weight of each row.
+    settings : Settings
+        Settings of inference.
+    clusters : ClusterIndex, optional
+        Clusters of the rows.
+    measures : tuple of Measure, optional
+        Requested measures.
+    order : TimeOrder, optional
+        Time order of the rows.
+    """
 
     name: str
     truth: FloatArray
@@ -41,7 +59,7 @@ class RegressionOutput(SystemOutput):
     }
 
     def check_measure(self, measure: Measure) -> None:
-        """That the measure is not of several outputs."""
+        """Check that the measure is not one of several outputs."""
         if measure.viewed:
             raise InputError(
                 f"{measure}: there is one output, without a name (outputs=); ask for "
@@ -50,7 +68,7 @@ class RegressionOutput(SystemOutput):
         super().check_measure(measure)
 
     def sample_for(self, measure: Measure) -> RowLosses | NumericSample:
-        """The loss of each row, or truth and prediction themselves."""
+        """Return the loss of each row, or the sample of truth and predictions."""
         on = measure.definition.statistic
         if on is Moments:
             losses = measure.losses(self.truth, self.predicted)
@@ -60,14 +78,30 @@ class RegressionOutput(SystemOutput):
         return self.cached(kind, lambda: kind(*columns, self.settings))
 
     def constant_value(self, measure: Measure) -> float:
-        """What the best constant prediction loses; 0 of a share of that which is saved."""
+        """Return the loss of the best constant prediction; 0 for a skill score."""
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(measure.apply(self.sample_for(measure).statistic)) else NAN
         return constant_loss(measure, self.truth, self.weight)
 
 
 def constant_loss(measure: Measure, truth: FloatArray, weight: FloatArray | None) -> float:
-    """What the best constant prediction loses, if the measure knows which one that is."""
+    """Return the loss of the best constant prediction.
+
+    Parameters
+    ----------
+    measure : Measure
+        Measure that is a mean of losses.
+    truth : array of shape (n,)
+        True values.
+    weight : array of shape (n,) or None
+        Weight of each row.
+
+    Returns
+    -------
+    float
+        Loss; NaN if the measure does not define the best constant, or there are no rows with
+        weight.
+    """
     constant = measure.definition.constant_prediction
     if constant is None or (weight is not None and not weight.sum() > 0) or not len(truth):
         return NAN

@@ -1,4 +1,4 @@
-"""Systems that predict distributions over classes, of rows whose truth is one as well."""
+"""Classifiers that predict a distribution over classes, evaluated against soft labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SoftLabelOutput(SystemOutput):
-    """What is true of each row and what one system says, shape (rows, classes)."""
+    """True and predicted distributions of one system.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    truth, probability : array of shape (n, n_classes)
+        True and predicted distribution over the classes.
+    weight : array of shape (n,) or None
+        Weight of each row.
+    settings : Settings
+        Settings of inference.
+    clusters : ClusterIndex, optional
+        Clusters of the rows.
+    measures : tuple of Measure, optional
+        Requested measures.
+    order : TimeOrder, optional
+        Time order of the rows.
+    """
 
     name: str
     truth: FloatArray
@@ -35,18 +53,18 @@ class SoftLabelOutput(SystemOutput):
     needs: ClassVar = {"distributions": ("probability", "a probability for each class")}
 
     def check_measure(self, measure: Measure) -> None:
-        """That the measure takes distributions for the truth."""
+        """Check that the measure is defined for soft labels."""
         asked = "as the truth is a distribution a row; ask for soft-log-loss, KL-divergence or"
         if measure.reads != "distributions":
             raise InputError(f"{measure} takes a class for each row, {asked} soft-Brier")
 
     def sample_for(self, measure: Measure) -> RowLosses:
-        """The loss of each row."""
+        """Return the loss of each row."""
         losses = measure.losses(self.truth, self.probability)
         return RowLosses(losses, self.weight, self.clusters, self.settings)
 
     def constant_value(self, measure: Measure) -> float:
-        """What the best constant answer loses."""
+        """Return the loss of the best constant prediction."""
         default = measure.definition.constant_value
         if default is None or not (self.weight is None or self.weight.sum() > 0):
             return NAN

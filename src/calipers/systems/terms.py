@@ -1,5 +1,8 @@
-"""Averages of measures of scores over labels or classes, of rows that come in batches: a table of
-scores for each is added up, and a second look tells how the rows, which share them, move all."""
+"""Averages of measures of scores over labels or classes, for rows in batches.
+
+The first pass accumulates a table of scores for each label; the second determines the joint
+influence of the rows, which the labels share.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AveragedScores:
-    """Each of these ``labels`` as a problem of two classes; or all of them ``pooled`` as one, of
-    which the micro average is taken."""
+    """Binary problems of the ``labels``, or a single ``is_pooled`` one for the micro average."""
 
     system: base.SystemOutput
     labels: tuple[str, ...]
@@ -31,11 +33,11 @@ class AveragedScores:
     is_pooled: bool = False
 
     def batch_statistic(self, measure: Measure) -> StatisticVector:
-        """The table of scores of each, or their rows until they are many."""
+        """Return the table of scores of each label, or its rows until they are many."""
         return StatisticVector(tuple(one.batch_statistic(measure.plain) for one in self.outputs))
 
     def weights(self, measure: Measure, whole: StatisticVector) -> list[float]:
-        """What each counts for, by the rows that have it."""
+        """Return the weight of each label, which depends on the rows that have it."""
         if self.is_pooled:
             return [1.0]
         sizes = np.array([of.total_positive for of in whole.parts])
@@ -43,7 +45,7 @@ class AveragedScores:
         return [found.get(label, 0.0) for label in self.labels]
 
     def influence(self, measure: Measure, whole: StatisticVector) -> Influence | None:
-        """By how much each row moves the average."""
+        """Return the influence values of the rows on the average."""
         return self.system.cached(
             ("moved", measure, id(whole)), lambda: self._influence(measure, whole)
         )
@@ -67,7 +69,7 @@ class AveragedScores:
         return replace(total, column=by_row, space=VarianceEstimator(s.weight, s.clusters))
 
     def second(self, measure: Measure, whole: StatisticVector) -> SkewMoments | None:
-        """What tells how few rows decide it."""
+        """Return the moments of the influence values, which show if few rows are decisive."""
         if self.system.clusters is not None or measure.definition.area is None:
             return None
         found = self.influence(measure, whole)
@@ -80,7 +82,7 @@ class AveragedScores:
         whole: StatisticVector,
         seen: RowSummary,
     ) -> PointEstimate:
-        """The reading of the average, from those of all rows for each."""
+        """Return the point estimate of the average from the estimates of the labels."""
         pairs = zip(self.weights(measure, whole), each, strict=True)
         terms = [(weight, reading) for weight, reading in pairs if weight]
         made = average_of_scores(measure, terms, seen.rows, seen.settings)
@@ -96,7 +98,7 @@ class AveragedScores:
         )
 
     def value_bounds(self, measure: Measure, whole: StatisticVector) -> tuple[float, float]:
-        """Between which values it lies, where scores are taken together."""
+        """Return bounds of the value, for tables in which neighbouring scores were merged."""
         area = measure.definition.area
         assert area is not None
         tables: Sequence[ScoreTable] = whole.parts

@@ -1,10 +1,10 @@
-"""Thresholds that a rule chooses: which one to use, and what it will be worth on other rows.
+"""Thresholds chosen by a rule, and their performance on other rows.
 
-A rule is written
+A rule is written as one of
 
     youden   F2   closest   cost(cost_fp=1,cost_fn=5)   any measure of counts: its best value
     recall@precision=0.9                                a measure of scores that has a threshold
-    specificity>=0.9                                    the best recall, that being so
+    specificity>=0.9                                    the best recall under this bound
     F1 where recall>=0.8 & precision>=0.5               the best value under bounds
 """
 
@@ -40,18 +40,31 @@ _BOUND = re.compile(r"(?P<measure>.+?)(?P<sign>>=|<=|≥|≤)(?P<value>[^<>=]+)$
 
 @dataclass(frozen=True)
 class MeasureBound:
-    """A measure of counts that has to be at least, or at most, a value."""
+    """Lower or upper bound on a measure of the confusion matrix.
+
+    Attributes
+    ----------
+    measure : Measure
+        Bounded measure.
+    value : float
+        Bound.
+    is_lower : bool
+        Whether it is a lower bound.
+    """
 
     measure: Measure
     value: float
     is_lower: bool
 
     def holds(self, matrices: ConfusionMatrix) -> npt.NDArray[np.bool_]:
-        """Where it does; a measure without a value keeps to no bound."""
+        """Return which matrices meet the bound; an undefined measure does not."""
         return self._reach(matrices) >= -ROUNDING
 
     def may_hold(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
-        """In which blocks of scores it may: where it does at the corner, if that is the best."""
+        """Return which blocks of scores may meet the bound.
+
+        A block may if its corner does, provided that the corner has the block's best value.
+        """
         if self.measure.definition.higher_is_better is not self.is_lower:
             return np.ones(table.positive.shape, bool)
         return ~(self._reach(table.corners()) < -ROUNDING)
@@ -66,14 +79,40 @@ class MeasureBound:
 
 @dataclass(frozen=True)
 class ThresholdRule:
-    """What makes a threshold the best one: a measure, and bounds that others have to keep to."""
+    """Rule that defines the optimal threshold.
+
+    Attributes
+    ----------
+    measure : Measure
+        Measure to be optimised.
+    bounds : tuple of MeasureBound
+        Bounds on other measures.
+    """
 
     measure: Measure
     bounds: tuple[MeasureBound, ...] = ()
 
     @classmethod
     def parse(cls, text: str, defaults: Mapping[str, Any] | None = None) -> ThresholdRule:
-        """The rule that a text means; ``defaults`` are parameters that it does not mention."""
+        """Parse a rule.
+
+        Parameters
+        ----------
+        text : str
+            Rule, such as ``"youden"`` or ``"F1 where recall>=0.8"``.
+        defaults : dict, optional
+            Parameters of measures that the text does not set.
+
+        Returns
+        -------
+        ThresholdRule
+            Parsed rule.
+
+        Raises
+        ------
+        InputError
+            If the text is not a rule, or the measure cannot be optimised.
+        """
         if not isinstance(text, str):
             raise InputError(f"a rule is {text!r}, expected one such as 'youden'")
         head, where, tail = text.strip().partition(" where ")
@@ -94,7 +133,7 @@ class ThresholdRule:
         return cls(measure, bounds)
 
     def best_index(self, table: ScoreTable) -> npt.NDArray[np.intp]:
-        """Where among the thresholds it is best, the highest of several; −1 where none will do."""
+        """Return the index of the optimal threshold, the highest of several; −1 if none."""
         if self.measure.definition.statistic is ScoreTable:
             assert self.measure.definition.threshold_index is not None
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -104,8 +143,10 @@ class ThresholdRule:
         return np.where((values > -np.inf).any(axis=-1), first_argmax(values), -1)
 
     def opens(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
-        """Which blocks of a table whose neighbouring scores were put together have to be taken
-        apart to find the place: those that may hold a better threshold than all that are known."""
+        """Return which blocks of merged neighbouring scores have to be split to find the optimum.
+
+        These are the blocks that may contain a better threshold than all known ones.
+        """
         definition = self.measure.definition
         if definition.statistic is ScoreTable:
             assert definition.needs_refinement is not None
@@ -118,7 +159,7 @@ class ThresholdRule:
         return opened
 
     def _values(self, table: ScoreTable) -> FloatArray:
-        """How good every threshold is; −∞ where it has no value or keeps not to a bound."""
+        """Return the signed value at every threshold; −∞ if undefined or a bound is not met."""
         matrices = table.confusion()
         values = self._sign * self.measure.apply(matrices)
         usable = ~np.isnan(values)
@@ -132,11 +173,14 @@ class ThresholdRule:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measure that is to be best, and those that are bounded."""
+        """Measure to be optimised, and the bounded measures."""
         return (self.measure, *(bound.measure for bound in self.bounds))
 
     def threshold(self, table: ScoreTable) -> FloatArray:
-        """The threshold there; +∞ predicts nothing positive, NaN where none will do."""
+        """Return the optimal threshold.
+
+        +∞ predicts no row positive; NaN means that no threshold meets the bounds.
+        """
         place = self.best_index(table)
         return np.where(place < 0, np.nan, table.thresholds[place])
 
@@ -162,7 +206,7 @@ def _parse_bound(text: str) -> MeasureBound:
 
 
 def _left_to_maximise(bounds: Sequence[MeasureBound], text: str) -> str:
-    """What a bound is set against."""
+    """Return the measure to be maximised under bounds that do not name one."""
     named = {bound.measure.definition.name for bound in bounds}
     for measure, guards in _GUARDS.items():
         if bounds and named <= set(guards):
@@ -173,8 +217,11 @@ def _left_to_maximise(bounds: Sequence[MeasureBound], text: str) -> str:
 def replicated_choices(
     rule: ThresholdRule, drawn: ScoreReplicates
 ) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """Where among the thresholds of the table each of its replicates puts the best, −1 where none
-    will do; and the true and false positives that the replicate itself has there, shape (B, 2)."""
+    """Choose the threshold on each bootstrap replicate.
+
+    Returns the indices of these thresholds in the table, −1 if there is none, and the true and
+    false positives of the replicates there, shape (B, 2).
+    """
 
     def choose(part: RefinedCurves) -> tuple[npt.NDArray[np.int64], FloatArray]:
         place = rule.best_index(part.table)
@@ -189,15 +236,16 @@ def replicated_choices(
 
 @dataclass(frozen=True, eq=False)
 class ChosenThreshold:
-    """A threshold that a rule chose on the rows it is used on, and what that does to the numbers.
+    """Threshold that a rule chose on the evaluated rows, with estimates of its optimism.
 
-    The choice is repeated on bootstrap replicates of the rows, and each threshold tried on the rows
-    that its replicate left out, about 37%. The confusion matrices of these, added up, are what the
-    out-of-bag value of a measure comes from, once scaled to as many rows as there are.
+    The choice is repeated on bootstrap replicates of the rows, and each threshold is evaluated on
+    the rows that are out of bag, about 37%. The sum of these confusion matrices, scaled to the
+    number of rows, gives the out-of-bag value of a measure.
 
-    By how much a replicate's value at its own threshold exceeds the value of all rows there shows
-    how far a value on the rows of the choice may lie from that on all others (Efron 1983, where its
-    mean is the bootstrap estimate of optimism).
+    The optimism of a replicate is its own value at its threshold minus the value of all rows at
+    this threshold. Its mean is the bootstrap estimate of optimism (Efron 1983), and its
+    distribution shows how far a value on the rows of the choice may deviate from that on other
+    rows.
     """
 
     system: str
@@ -211,7 +259,7 @@ class ChosenThreshold:
 
     @cached_property
     def _resampled(self) -> tuple[FloatArray, ConfusionMatrix]:
-        """The thresholds that replicates choose, and the out-of-bag matrix."""
+        """Thresholds of the replicates, and the out-of-bag confusion matrix."""
         place, _ = self._choices
         found, table = place >= 0, self.replicates.table
         counts = self.replicates.left_out(np.maximum(place, 0))[found].sum(axis=0).reshape(2, 2)
@@ -225,12 +273,12 @@ class ChosenThreshold:
         return self.replicates.settings.interval in ("auto", "bootstrap")
 
     def out_of_bag(self, measure: Measure) -> float:
-        """The value of a measure of counts on rows that the threshold was not chosen on."""
+        """Return the value of a measure on rows on which the threshold was not chosen."""
         return float(measure.apply(self._resampled[1])) if self._is_needed else float("nan")
 
     @cached_property
     def _both(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
-        """At the threshold of each replicate its own matrix, and that of all rows."""
+        """Confusion matrices of each replicate and of all rows, at the replicate's threshold."""
         (place, own), table = self._choices, self.replicates.table
         place, own = place[place >= 0], own[place >= 0]
         drawn = self.replicates.totals[self._choices[0] >= 0]
@@ -242,9 +290,12 @@ class ChosenThreshold:
         return mine, all_rows
 
     def optimism(self, measure: Measure) -> tuple[float, float]:
-        """Between which limits the optimism of a measure of counts lies: percentiles of what
-        replicates have at their own thresholds less what all rows have there. NaN where more than
-        5% of them have no such value, or all have one."""
+        """Return the limits of the optimism of a measure of the confusion matrix.
+
+        They are percentiles of the value of a replicate minus that of all rows, both at the
+        replicate's threshold. They are NaN if more than 5% of the replicates are undefined, or all
+        values are equal.
+        """
         if not self._is_needed:
             return NAN, NAN
         mine, whole = (measure.apply(of) for of in self._both)
@@ -253,7 +304,7 @@ class ChosenThreshold:
         return made.low, made.high
 
     def point_estimate(self, n: int) -> PointEstimate:
-        """The threshold itself, which replicates of the rows choose anew."""
+        """Return the threshold as a point estimate, with the thresholds of the replicates."""
         return PointEstimate(
             value=self.threshold,
             kind="threshold",
@@ -263,7 +314,7 @@ class ChosenThreshold:
         )
 
     def note(self, table: ScoreTable) -> str:
-        """The note on the optimism of the threshold."""
+        """Return the note on the optimism of the threshold."""
         at = "+∞" if np.isinf(self.threshold) else f"{self.threshold:.6g}"
         text = (
             f"{self.system}: the threshold {at} was chosen on the rows that it is evaluated on, "
@@ -284,4 +335,4 @@ class ChosenThreshold:
 
 
 class NoThresholdError(InputError):
-    """No threshold satisfies a rule."""
+    """Error raised if no threshold satisfies a rule."""

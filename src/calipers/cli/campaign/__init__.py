@@ -1,4 +1,4 @@
-"""``calipers campaign``: a group of commands, each of which is imported when it is run."""
+"""Group ``calipers campaign``, whose commands are imported when they are run."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def _import_command(name: str) -> click.Command:
 
 @click.group("campaign", cls=Group, lines=COMMANDS, find=_import_command)
 def command() -> None:
-    """Build a test collection: topics, pools, assessors, and what they judge.
+    """Build a test collection: topics, pools, assessors and judgments.
 
-    All of it is in one file, such as digits.campaign, which survives a crash.
+    All data are in one file, such as digits.campaign, which survives a crash.
 
     \b
     Example:

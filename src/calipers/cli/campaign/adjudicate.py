@@ -1,4 +1,4 @@
-"""``calipers campaign adjudicate``."""
+"""Command ``calipers campaign adjudicate``."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 def command(
     file: str, decide: str | None, by: str | None, apart: int, show_all: bool, **options: Any
 ) -> None:
-    """List the documents about which assessors differ, or record what is decided of them.
+    """List the documents on which assessors disagree, or record decisions.
 
-    First come those that one finds relevant and another does not. A decision stands over all
-    grades; whoever decides had better see the notes of both. It is an event like any other, and a
-    later one takes its place.
+    Documents that one assessor finds relevant and another does not come first. A decision overrides
+    all grades; adjudicators should read the notes of both assessors. It is recorded as an event,
+    and a later decision replaces it.
 
     \b
     Examples:
@@ -76,7 +76,7 @@ def command(
 
 
 def _notes(one: Disagreement, notes: dict[tuple[str, str, str], str]) -> dict[str, str]:
-    """What those who judged wrote of the document."""
+    """Return the assessors' notes on the document."""
     named = ((name, notes.get((name, one.topic, one.document))) for name in one.grades)
     return {name: note for name, note in named if note}
 
@@ -98,7 +98,7 @@ def _table(found: list[Disagreement], decided: bool) -> Table:
 
 
 def _decisions(path: str) -> list[tuple[str, str, int, str | None]]:
-    """The rows of a table of decisions."""
+    """Read the rows of a table of decisions."""
     from calipers.data.class_labels import label_name
     from calipers.data.errors import InputError
     from calipers.data.tables import add_location, read_table

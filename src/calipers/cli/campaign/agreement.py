@@ -1,4 +1,4 @@
-"""``calipers campaign agreement``."""
+"""Command ``calipers campaign agreement``."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def command(
     orders: bool,
     **options: Any,
 ) -> None:
-    """Measure inter-assessor agreement on the documents that two or more assessors judged.
+    """Measure inter-assessor agreement on documents with two or more judgments.
 
-    Intervals are for documents like these; below stands one for topics like these, which is wider
-    where assessors read narratives in different ways. Without a document that two judged there is
-    no value.
+    Intervals generalise to other documents. An additional interval generalises to other topics; it
+    is wider if assessors interpret narratives differently. Agreement is undefined without documents
+    that two assessors judged.
 
     \b
     Example:
@@ -152,5 +152,5 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
 
 
 def _print_section(name: str, of: Table) -> None:
-    """A table below the result."""
+    """Print a table below the result."""
     print_below(name, render_table(of))

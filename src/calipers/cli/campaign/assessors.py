@@ -1,4 +1,4 @@
-"""``calipers campaign assessors``."""
+"""Command ``calipers campaign assessors``."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def command(
     program: bool,
     details: tuple[str, ...],
 ) -> None:
-    """Add who judges; without a NAME, list who does.
+    """Add assessors, or list them without a NAME.
 
-    People get their links from `calipers campaign judge`, which adds whoever is new, too: this is
-    for whoever is more than a name.
+    `calipers campaign judge` creates the links of persons, and adds new assessors as well. Use this
+    command for assessors with attributes: participants, adjudicators and programs.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``calipers campaign assign``."""
+"""Command ``calipers campaign assign``."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ def command(
     overlap: int,
     **options: Any,
 ) -> None:
-    """Assign topics to assessors, about as many documents each.
+    """Assign topics to assessors, with similar numbers of documents.
 
-    Nobody judges a topic half of whose pool only their own systems found. Authors judge their own
-    topics where that is fair. The same campaign gives the same assignment.
+    No assessor judges a topic if half of its pool was found only by their own systems. Authors
+    judge their own topics, unless that makes the loads too unequal. The assignment is
+    deterministic.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``calipers campaign check``."""
+"""Command ``calipers campaign check``."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 def command(file: str, **options: Any) -> None:
     """Assess the reliability and discriminative power of the test collection.
 
-    Each participant is left out: does a system keep its value and its rank if nobody judges what
-    only it found? Judgments are thinned to 1, 2 and 5 relevant documents a topic: what sparse ones
-    would do to the order of systems, and to which measure. How many topics tell systems apart, and
-    which say nothing.
+    Leave-one-group-out: the change of a system's value and rank if the documents that only its
+    participant found are not judged. Sparse judgments: the effect of 1, 2 and 5 known relevant
+    documents per topic on the ranking of systems, by measure. Discriminative power: the number of
+    topics needed to separate systems, and the topics that do not separate any.
 
     Pairs of systems are tested by the randomised Tukey HSD: "lost" pairs are no longer significant,
     "reversed" ones are significant in the other direction.
@@ -113,7 +113,7 @@ def _lines(found: Any) -> Iterator[str | Table]:
 
 
 class _BestRun:
-    """The best run of a participant."""
+    """Best run of a participant."""
 
     def __init__(self, change: Any, runs: tuple[str, ...]) -> None:
         run = min(runs, key=lambda name: (change.ranks[name][0], name))

@@ -1,4 +1,4 @@
-"""``calipers campaign create``."""
+"""Command ``calipers campaign create``."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from calipers.cli.process import write_stderr
 def command(
     file: str, name: str | None, goal: str, grades: tuple[str, ...], measures: tuple[str, ...]
 ) -> None:
-    """Begin a campaign: make FILE.campaign, which has nothing in it yet.
+    """Create an empty campaign file.
 
-    A file that is there already is never written over.
+    An existing file is never overwritten.
 
     \b
     Examples:

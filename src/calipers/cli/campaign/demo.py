@@ -1,4 +1,4 @@
-"""``calipers campaign demo``."""
+"""Command ``calipers campaign demo``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ FILES = {
 @click.command("demo", cls=Command)
 @click.argument("folder", type=OutputFolder(), default="wendleford")
 def command(folder: str) -> None:
-    """Put a small collection into FOLDER, to practise a campaign on.
+    """Create a small example collection in FOLDER.
 
-    Notes of the repair café, the library and the garden of a small town, with topics, runs and
-    judgments. The guide, docs/campaign.md, makes a measured collection of it in ten minutes. FOLDER
-    is new, or empty: nothing is written over.
+    It has notes of the repair café, the library and the garden of a small town, with topics, runs
+    and judgments. The guide docs/campaign.md builds a test collection from it in ten minutes.
+    FOLDER has to be new or empty: nothing is overwritten.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""``calipers campaign documents``."""
+"""Command ``calipers campaign documents``."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def command(
 ) -> None:
     """Add the content of the pooled documents, so that assessors can read them.
 
-    A SOURCE is a folder, in which each file is a document (its id is the name, with or without the
-    extension), a table with a row a document (JSON Lines, TSV, CSV, Parquet or Feather), or any
-    other file, which is one document. Text is UTF-8; HTML is shown without scripts, and XML as text
-    with the names of its elements; images are PNG, JPEG, GIF or WebP. Of large collections only
-    what is pooled is kept.
+    A SOURCE is a folder in which each file is a document (its id is the file name, with or without
+    the extension), a table with one row per document (JSON Lines, TSV, CSV, Parquet or Feather), or
+    any other file, which is a single document. Text is UTF-8; HTML is displayed without scripts,
+    and XML as text with the names of its elements; images are PNG, JPEG, GIF or WebP. Only pooled
+    documents are stored, unless --all is given.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``calipers campaign export``."""
+"""Command ``calipers campaign export``."""
 
 from __future__ import annotations
 
@@ -71,15 +71,17 @@ if TYPE_CHECKING:
 @rule_option
 @flag_option("--force", "Write over files that exist.")
 def command(file: str, *, force: bool, **asked: Any) -> None:
-    """Write what a campaign has for other tools.
+    """Export judgments, topics, runs and tables for other tools.
 
     --qrels has a grade for each judged document: the adjudicator's, else that of the persons who
-    judged it. Pooled documents that nobody has judged, or that were not drawn from their stratum,
-    have −1. Repeats that were planted do not count, and programs only where --assessor names one.
-    In CSV and TSV, text that a spreadsheet would run as a formula gets an apostrophe in front (but
-    not in --qrels, --sampled and --prefs, which other tools read). Extensions say the format:
-    .json, .csv, .tsv, .jsonl, .parquet or .feather; .txt, .trec, .qrels or none for TREC's text;
-    .gz or .zst behind those of text. Others are refused. Files are written whole or not at all.
+    judged it. Pooled documents that were not judged, or not sampled from their stratum, have −1.
+    Repeated judgments for self-agreement are excluded, and so are programs unless --assessor names
+    one. In CSV and TSV, text that a spreadsheet would run as a formula is prefixed with an
+    apostrophe (except in --qrels, --sampled and --prefs, which other tools read).
+
+    The extension determines the format: .json, .csv, .tsv, .jsonl, .parquet or .feather; .txt,
+    .trec, .qrels or none for TREC text; text formats may be followed by .gz or .zst. Other
+    extensions are an error. Files are written atomically.
 
     \b
     Examples:
@@ -98,7 +100,7 @@ def command(file: str, *, force: bool, **asked: Any) -> None:
 
 
 def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, ExportFile]]:
-    """What goes to single files, by their paths, each with its option."""
+    """Return the content of single files by path, each with its option."""
     from calipers.campaign import export, tidy_tables
     from calipers.campaign.topic_files import detect_format, format_topics
 
@@ -131,7 +133,7 @@ def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str,
 
 
 def _folders(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, ExportFile]]:
-    """And what goes to files of folders."""
+    """Return the content of files in folders by path, each with its option."""
     from calipers.campaign import export
 
     made = {}
@@ -145,7 +147,7 @@ def _folders(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[st
 
 
 def _write(made: Mapping[str, tuple[str, ExportFile]], *, force: bool) -> None:
-    """All files, of which none is written where one must not be."""
+    """Write all files, after checking that each of them may be written."""
     from calipers.report.output_files import atomic_writer
 
     for path in made:

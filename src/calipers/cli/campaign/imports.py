@@ -1,4 +1,4 @@
-"""``calipers campaign import``."""
+"""Command ``calipers campaign import``."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from calipers.cli.process import write_stderr
 )
 @flag_option("--replace overwrite", "Take the file's grade where it differs from one that stands.")
 def command(file: str, judgments: str, details: tuple[str, ...], **options: Any) -> None:
-    """Add judgments that were made elsewhere: all of a file, or none.
+    """Import existing judgments: all of a file, or none.
 
     JUDGMENTS is a TREC file (topic, iteration, document, grade; or preferences: topic, assessor,
     part, document, level) or a table (CSV, TSV, Parquet, Feather, JSON Lines) with the columns
     topic, document and grade, and, where known, assessor, other, time, seconds, shown, again and
-    note. Each judgment becomes an event of its assessor; the same judgment again does not. What
-    programs judge never counts as judged by persons.
+    note. Each judgment becomes an event of its assessor, unless it is recorded already. Judgments
+    of programs never count as judgments of persons.
 
     \b
     Examples:

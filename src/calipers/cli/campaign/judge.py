@@ -1,4 +1,4 @@
-"""``calipers campaign judge``."""
+"""Command ``calipers campaign judge``."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ def command(
     opens: bool,
     **how: Any,
 ) -> None:
-    """Serve the page on which assessors judge what FILE.campaign has pooled.
+    """Serve the page on which assessors judge the pooled documents of FILE.campaign.
 
-    Each assessor gets a link with a secret of their own: whoever opens it judges in that name. The
-    page is served to this computer alone, unless --host says otherwise. Ctrl-C stops it; judging
-    goes on later where it was, with the same links. What the page calls saved is on the disk.
+    Each assessor has a link with a secret token: whoever opens it judges in that name. The page is
+    served to this computer only, unless --host is given. Ctrl-C stops the server; judging can be
+    resumed later with the same links. Judgments that the page shows as saved are on the disk.
 
-    On the page the keys 0 to 3 (or as many grades as there are) judge, save and go on; u takes the
-    last judgment back, s puts a document aside, n writes a note, b goes back, ? helps.
+    Keys of the page: 0 to 3 (or the number of grades) judge, save and go to the next document; u
+    undoes the last judgment, s skips a document, n writes a note, b goes back, ? shows help.
 
     \b
     Examples:
@@ -157,7 +157,7 @@ def command(
 
 
 def _check_address(host: str, url: str | None) -> None:
-    """That it is known how browsers reach the page."""
+    """Check that the address at which browsers reach the page is known."""
     if url is None and host in ("", "0.0.0.0", "::"):
         raise click.UsageError(f"--host {host}: say with --url under which address others reach it")
     parts = urlsplit(url or "http://localhost")
@@ -170,7 +170,7 @@ def _is_here(origin: str) -> bool:
 
 
 def _update_settings(settings: DisplaySettings, how: dict[str, Any]) -> DisplaySettings:
-    """The settings with what the command line says."""
+    """Return the settings, updated from the command line."""
     preferences, among = how.pop("preferences"), how.pop("among")
     changes = {name: value for name, value in how.items() if value is not None}
     if preferences is not None:
@@ -184,7 +184,7 @@ def _update_settings(settings: DisplaySettings, how: dict[str, Any]) -> DisplayS
 
 
 def _select_assessors(campaign: Campaign, asked: tuple[str, ...]) -> list[str]:
-    """The assessors who are to judge; new ones are added."""
+    """Return the assessors who are to judge; new ones are added to the campaign."""
     from calipers.campaign.records import Assessor
     from calipers.data.errors import InputError, did_you_mean
 

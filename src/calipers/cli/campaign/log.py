@@ -1,4 +1,4 @@
-"""``calipers campaign log``."""
+"""Command ``calipers campaign log``."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _DATA = ("json", "csv", "parquet")
 def command(
     file: str, assessor: str | None, topic: str | None, document: str | None, **options: Any
 ) -> None:
-    """List every recorded event in order: who did what, when, and the value before.
+    """List all recorded events with their authors, times and previous values.
 
-    Events are never changed or deleted; a grade that was taken back is there, and so is who took it
-    back.
+    Events are never changed or deleted: a withdrawn grade remains, with the author of the
+    withdrawal.
 
     \b
     Examples:

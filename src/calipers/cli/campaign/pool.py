@@ -1,4 +1,4 @@
-"""``calipers campaign pool``."""
+"""Command ``calipers campaign pool``."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ ORDERS = (
 @flag_option("--dry-run", "Only say what would be pooled.")
 @written_options
 def command(file: str, **options: Any) -> None:
-    """Choose the documents to judge: for each topic the union of what runs retrieved.
+    """Pool documents to judge: for each topic, the union of the runs' top documents.
 
-    A further pool adds documents to those that are there. Below stands how the pool grows with its
-    depth, and what each participant brings that nobody else does.
+    A further pool adds documents to the existing one. The output includes the growth of the pool
+    with depth, and the unique contribution of each participant.
 
     \b
     Examples:
@@ -117,7 +117,7 @@ def command(file: str, **options: Any) -> None:
 
 
 def _settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
-    """How the pool is made, as the file keeps it."""
+    """Return the settings of the pool, as stored in the file."""
     from calipers.campaign.operations import default_depth
 
     made: dict[str, Any]
@@ -133,7 +133,7 @@ def _settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def pool_data(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) -> dict[str, Any]:
-    """What is said of a pool."""
+    """Return the summary of a pool."""
     from calipers.campaign import operations, pooling
 
     depth = None if settings.get("depth") == "all" else settings.get("depth")
@@ -162,7 +162,7 @@ def pool_data(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) 
 
 
 def pool_tables(found: dict[str, Any]) -> Iterator[str | Table]:
-    """The same as tables."""
+    """Yield the summary of a pool as tables."""
     for name, head in (
         ("topics", ("topic", "documents", "new", "pooled")),
         ("growth", ("depth", "documents", "new")),

@@ -1,4 +1,4 @@
-"""``calipers campaign report``."""
+"""Command ``calipers campaign report``."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def command(
     format_: str | None,
     opens: bool,
 ) -> None:
-    """Write the page of a campaign: one HTML file that needs no network; or the same as a document,
-    such as Markdown or Typst, with the numbers of its charts.
+    """Write the report of a campaign as HTML or a document.
 
-    It has what participants and their systems score, with recall-precision graphs, the topics, how
-    the pool grows and who brings what, how far judging is, how far assessors agree, and whether the
-    collection is good enough.
+    The report is a self-contained HTML page; or a document, such as Markdown or Typst, with the
+    numbers of the charts. It has the scores of participants and their systems with recall-precision
+    graphs, the topics, the growth of the pool and the contributions to it, the progress of judging,
+    inter-assessor agreement, and the quality of the collection.
 
     \b
     Examples:

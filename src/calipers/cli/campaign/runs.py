@@ -1,4 +1,4 @@
-"""``calipers campaign runs``."""
+"""Command ``calipers campaign runs``."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from calipers.cli.process import write_stderr
 )
 @text_option("--name", "NAME", "What the run is called, where it is one.  [default: as the file]")
 def command(file: str, runs: tuple[str, ...], participant: str, name: str | None) -> None:
-    """Add runs that a participant hands in: TREC run files, JSON or tables.
+    """Add the runs of a participant: TREC run files, JSON or tables.
 
-    Runs of one participant count as one voice where that matters: a document that only they found
-    is theirs alone, and leaving a participant out leaves out all of its runs.
+    The runs of a participant are one group: a document that only they retrieved is unique to the
+    participant, and leave-one-group-out excludes all of them.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""``calipers campaign sample``."""
+"""Command ``calipers campaign sample``."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 @flag_option("--dry-run", "Only say how many documents would be judged.")
 @written_options
 def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
-    """Choose a sample to judge: strata by the best rank that a run gives a document, and of each so
-    many documents at random.
+    """Draw a stratified sample of documents to judge.
 
-    Depths, sizes, draws and the seed are kept, and exported with the judgments. xinfAP, HT-AP,
-    statAP and infNDCG estimate from them what judging all would give. They are ratios of estimates
-    and none is unbiased; with few documents drawn they are off by some hundredths, with more by
-    less. xinfAP smooths with 3ε, as NIST's sample_eval does.
+    Strata are defined by a document's best rank in the runs; from each stratum the given number of
+    documents is sampled at random. Depths, sizes, sampled documents and the seed are stored, and
+    exported with the judgments. xinfAP, HT-AP, statAP and infNDCG use them to estimate the value
+    for complete judgments. These are ratios of estimates and thus biased; the bias is some
+    hundredths for small samples and decreases with their size. xinfAP smooths with 3ε, as NIST's
+    sample_eval does.
 
     \b
     Example:
@@ -91,7 +92,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
 
 
 def _parse_strata(strata: tuple[str, ...]) -> tuple[list[int], dict[str, int | float]]:
-    """The depths, and what is drawn of each stratum that is not taken as a whole."""
+    """Parse the depths of the strata, and the sample sizes of strata that are not complete."""
     depths, numbers = list[int](), dict[str, int | float]()
     for one in strata:
         depth, equals, drawn = one.partition("=")

@@ -1,4 +1,4 @@
-"""What the commands of a campaign have in common."""
+"""Shared parts of the commands of a campaign."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ measure_option = repeatable_option(
 
 
 class Depth(click.ParamType):  # type: ignore[type-arg]
-    """A number of documents from the first on, or ``all``."""
+    """Parameter type of a depth: a number of documents, or ``all``."""
 
     name = "depth"
     _number = click.IntRange(1, MOST)
@@ -47,7 +47,7 @@ class Depth(click.ParamType):  # type: ignore[type-arg]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | str:
-        """The number, or the word."""
+        """Return the number of documents, or the word ``all``."""
         if isinstance(value, str) and value.strip().lower() == "all":
             return "all"
         try:
@@ -57,13 +57,15 @@ class Depth(click.ParamType):  # type: ignore[type-arg]
 
 
 def written_options(command: Any) -> Any:
-    """Options of a result that is a document or JSON."""
+    """Add the options of a result that is written as a document or as JSON."""
     return format_options(command, DATA, report=False)
 
 
 def write_result(found: Any, lines: Sequence[str | Table], kind: str, path: str | None) -> None:
-    """Write a result: data, or lines and tables, which a line that ends in a colon is the heading
-    of."""
+    """Write a result as JSON data, or as lines and tables.
+
+    A line that ends in a colon is the heading of what follows.
+    """
     if kind == "json":
         write_output(json.dumps(_to_json_value(found), indent=2, ensure_ascii=False), path)
     elif kind == "table":
@@ -89,7 +91,7 @@ def _blocks(lines: Sequence[str | Table]) -> Iterator[Block]:
 
 
 def _to_json_value(value: Any) -> Any:
-    """What JSON can hold; a number that does not exist is null."""
+    """Convert a value to one that JSON supports; NaN becomes null."""
     if isinstance(value, dict):
         return {str(key): _to_json_value(of) for key, of in value.items()}
     if isinstance(value, list | tuple | set):
@@ -98,7 +100,7 @@ def _to_json_value(value: Any) -> Any:
 
 
 def format_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    """A table, whose columns of numbers stand to the right."""
+    """Build a table, with right-aligned columns of numbers."""
     from calipers.report.blocks import Table
     from calipers.report.safe_names import escape_unprintable
     from calipers.report.tables import KEY, NUMBER, WORDS, Column
@@ -113,7 +115,7 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
 
 
 def render_table(of: Table) -> str:
-    """A table as text, as wide as the terminal."""
+    """Render a table as text of the terminal's width."""
     import sys
 
     from calipers.report.text_columns import align_table, terminal_width
@@ -122,7 +124,7 @@ def render_table(of: Table) -> str:
 
 
 def format_cell(value: Any) -> str:
-    """A value in a table."""
+    """Format a value as a cell of a table."""
     if value is None or (isinstance(value, float) and value != value):
         return "–"
     return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""``calipers campaign status``."""
+"""Command ``calipers campaign status``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def command(file: str, **options: Any) -> None:
     """Report the contents and the progress of a campaign, by assessor and by topic.
 
-    It can be run while others judge.
+    It can be run while assessors judge.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""``calipers campaign topics``."""
+"""Command ``calipers campaign topics``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from calipers.cli.process import write_stderr
 @click.argument("topics", metavar="TOPICS...", nargs=-1, required=True, type=InputFile())
 @text_option("--author", "PARTICIPANT", "Who wrote these topics, where they do not say themselves.")
 def command(file: str, topics: tuple[str, ...], author: str | None) -> None:
-    """Add topics to a campaign, from one file or several: all of them or none.
+    """Add topics to a campaign, from one or more files: all of them or none.
 
-    TOPICS is XML of INEX (<INEX-Topic>) or TREC (<topic>), TREC's text of old with its open tags
-    (<top> <num> <title> <desc> <narr>), TSV (id and title, or columns that a header names), CSV,
+    TOPICS is XML of INEX (<INEX-Topic>) or TREC (<topic>), classic TREC text with unclosed tags
+    (<top> <num> <title> <desc> <narr>), TSV (id and title, or columns named by a header), CSV,
     Parquet or JSON Lines. Fields are title, description, narrative, keywords, kind (CO or CAS) and
-    author; whatever else comes with a topic is kept as details. XML that defines entities is
-    refused.
+    author; other fields are stored as details. XML that defines entities is an error.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``calipers learn``: how models do on data that they were not trained on."""
+"""Group ``calipers learn``: performance of models on data that were not used for training."""
 
 from __future__ import annotations
 
@@ -26,5 +26,8 @@ def _import_command(name: str) -> click.Command:
 
 @click.group("learn", cls=Group, lines=COMMANDS, find=_import_command)
 def command() -> None:
-    """Cross-validate models; compute learning and validation curves, bias and variance; check
-    splits for leakage."""
+    """Evaluate models on data that were not used for training.
+
+    Cross-validate models; compute learning and validation curves, bias and variance; check splits
+    for leakage.
+    """

@@ -1,4 +1,4 @@
-"""``calipers learn bias-variance``."""
+"""Command ``calipers learn bias-variance``."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ from calipers.cli.options import combine_options, flag_option, number_option, te
 )
 @written_options
 def command(table: str, param_range: str | None, **options: Any) -> None:
-    """Decompose the expected error of a model into bias, variance and noise, with disjoint training
-    sets from the rows of TABLE; a third of the rows is the test set.
+    """Decompose the expected error of a model into bias, variance and noise.
+
+    The training sets are disjoint subsets of the rows of TABLE; a third of the rows is the test
+    set.
 
     \b
     Example:

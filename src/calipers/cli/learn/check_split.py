@@ -1,4 +1,4 @@
-"""``calipers learn check-split``."""
+"""Command ``calipers learn check-split``."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     "--seed", 0, "Seed of the split and of fits.", type=click.IntRange(0, 2**31 - 1)
 )
 def command(table: str, **options: Any) -> None:
-    """Check a train/test split for data leakage and distribution shift: duplicates of test rows in
-    the training set, groups and times in both sets, features that reveal the truth, and
-    distributions that differ.
+    """Check a train/test split for data leakage and distribution shift.
+
+    The checks find duplicates of test rows in the training set, groups and times in both sets,
+    features that reveal the truth, and distributions that differ.
 
     Rows of TABLE are split by --part, or else at random (by --group or --time, if given). The exit
     code is 1 if a problem was found. Requires scikit-learn (the extra learn).
@@ -84,7 +85,7 @@ def command(table: str, **options: Any) -> None:
 
 
 def _document(found: SplitCheck) -> Iterator[Block]:
-    """What was found, what was looked for, and what could not be."""
+    """Yield the findings, the checks made, and notes on checks that were impossible."""
     from calipers.report.blocks import Findings, Heading, Lines, Notes, mark_literal
     from calipers.report.documents import finding_item
 

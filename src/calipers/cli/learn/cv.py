@@ -1,4 +1,4 @@
-"""``calipers learn cv``."""
+"""Command ``calipers learn cv``."""
 
 from __future__ import annotations
 
@@ -112,11 +112,12 @@ _said_options = combine_options(
 )
 @output_options
 def command(table: str, truth: str, **options: Any) -> None:
-    """Cross-validate an estimator on TABLE (CSV, Parquet, Feather or JSON Lines; - is the standard
-    input), or evaluate the out-of-fold predictions in it.
+    """Cross-validate estimators, or evaluate out-of-fold predictions.
 
-    Every measure is averaged over folds, with an interval that allows for overlapping training
-    sets, and pooled over all rows. Estimators require scikit-learn (the extra learn).
+    TABLE is CSV, Parquet, Feather or JSON Lines (- is the standard input). It has features for
+    estimators, or out-of-fold predictions. Every measure is averaged over folds, with an interval
+    that allows for overlapping training sets, and pooled over all rows. Estimators require
+    scikit-learn (the extra learn).
 
     \b
     Examples:
@@ -174,7 +175,7 @@ def _check_estimator_options(features: str | None, stratify: bool) -> None:
 
 
 def _named_columns(given: tuple[str, ...], rows: pa.Table, table: str) -> dict[str, Any]:
-    """The columns of systems, by the names of these."""
+    """Return the columns of systems, by the names of the systems."""
     from calipers.data.tables import column
 
     pairs = ((one, "", one) if one in rows.column_names else one.partition("=") for one in given)

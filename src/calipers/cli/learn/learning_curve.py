@@ -1,4 +1,4 @@
-"""``calipers learn learning-curve``."""
+"""Command ``calipers learn learning-curve``."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ from calipers.cli.options import text_option
 @tuned_options
 @written_options
 def command(table: str, train_sizes: str | None, **options: Any) -> None:
-    """Compute a learning curve, training and validation error over the size of the training set,
-    and extrapolate it to larger training sets. Features and truth are columns of TABLE.
+    """Compute a learning curve and extrapolate it to larger training sets.
+
+    The curve has the training and validation error over the size of the training set. Features and
+    truth are columns of TABLE.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""``calipers learn select``."""
+"""Command ``calipers learn select``."""
 
 from __future__ import annotations
 
@@ -60,9 +60,11 @@ _COLUMNS = ("part", "group", "time", "weight")
 @numbers_options
 @lambda command: format_options(command, report=False)
 def command(table: str, truth: str, **options: Any) -> None:
-    """Select a model and estimate its performance on rows that were not used to select it: by
-    nested cross-validation, or with --part by one split of the rows of TABLE into training,
-    validation and test sets.
+    """Select a model and estimate its performance by nested validation.
+
+    The performance is estimated on rows that were not used for the selection: by nested
+    cross-validation, or with --part by one split of the rows of TABLE into training, validation and
+    test sets.
 
     \b
     Examples:

@@ -1,5 +1,4 @@
-"""What the commands of curves of learning have in common: an estimator, its rows, and how results
-are written."""
+"""Shared parts of the commands of learning: estimators, their rows, and output of results."""
 
 from __future__ import annotations
 
@@ -68,7 +67,7 @@ fitted_options = combine_options(
 
 
 def divided_options(folds: int, repeats: int) -> Option:
-    """How rows are divided: so many folds, so often, unless told otherwise."""
+    """Return the options of splits, with the default numbers of folds and repetitions."""
     times = "once" if repeats == 1 else f"{repeats} times"
     return combine_options(
         text_option(
@@ -114,7 +113,7 @@ written_options = combine_options(
 
 
 def parse_values(given: str) -> list[Any]:
-    """Values between commas: numbers where they are such, true, false and none, else texts."""
+    """Parse comma-separated values: numbers, true, false and none, else text."""
     made: list[Any] = []
     for part in map(str.strip, given.split(",")):
         words = {"none": None, "true": True, "false": False}
@@ -126,7 +125,7 @@ def parse_values(given: str) -> list[Any]:
 
 
 def parse_threshold(given: str | None) -> float | str | None:
-    """A number, or a rule."""
+    """Parse a threshold: a number, or a rule."""
     if given is None:
         return None
     try:
@@ -141,8 +140,10 @@ def run_learning_command(
     options: dict[str, Any],
     columns: tuple[str, ...],
 ) -> None:
-    """Calls the verb on the rows of the table, whose ``columns`` are options, and writes what comes
-    of it."""
+    """Call an evaluation function on the rows of a table, and write the result.
+
+    ``columns`` are the names of the options that name columns.
+    """
     report, shown = options.pop("report"), options.pop("open_")
     if shown and report is None:
         raise click.UsageError("--open goes with --report FILE.html")
@@ -173,7 +174,7 @@ def run_learning_command(
 
 
 def exit_if_interrupted(notes: Sequence[str]) -> None:
-    """Ends a command whose fits were interrupted with the code of that."""
+    """Exit with the code of an interruption if fits were interrupted."""
     if any(note.startswith("Interrupted:") for note in notes):
         raise SystemExit(EXIT_INTERRUPTED)
 
@@ -181,7 +182,7 @@ def exit_if_interrupted(notes: Sequence[str]) -> None:
 def write_learning_result(
     found: LearningResult, kind: str, path: str | None, report: str | None, *, shown: bool
 ) -> None:
-    """The result in one format, and as a page where asked."""
+    """Write the result in one format, and as an HTML report if requested."""
     if report is not None:
         write_output(found.to_html(), report)
         if shown:
@@ -190,7 +191,7 @@ def write_learning_result(
 
 
 def select_features(rows: pa.Table, named: str | None, taken: set[str], table: str) -> Any:
-    """The columns of numbers, as a table of numbers."""
+    """Return the numeric feature columns as a matrix."""
     import numpy as np
     import pyarrow.types as kinds
 
@@ -215,7 +216,7 @@ def select_features(rows: pa.Table, named: str | None, taken: set[str], table: s
 
 
 def parse_estimator(given: str) -> tuple[str, Any]:
-    """The name and the estimator of ``ridge=sklearn.linear_model.Ridge(alpha=1)``."""
+    """Parse the name and the estimator of ``ridge=sklearn.linear_model.Ridge(alpha=1)``."""
     head, bracket, inside = given.partition("(")
     name, equals, path = head.rpartition("=")
     module, _, called = path.rpartition(".")
@@ -237,7 +238,7 @@ def parse_estimator(given: str) -> tuple[str, Any]:
 
 
 def _parameters(inside: str, given: str) -> dict[str, Any]:
-    """Values by name of ``alpha=0.5, solver=svd``: JSON where they are that, else text."""
+    """Parse ``alpha=0.5, solver=svd`` into a dict; values are JSON if possible, else text."""
     made: dict[str, Any] = {}
     for part in filter(None, map(str.strip, inside.split(","))):
         name, equals, value = map(str.strip, part.partition("="))

@@ -1,4 +1,4 @@
-"""``calipers learn validation-curve``."""
+"""Command ``calipers learn validation-curve``."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ REPEATS = 5
 @tuned_options
 @written_options
 def command(table: str, param_range: str, **options: Any) -> None:
-    """Compute a validation curve: training and validation error over a hyperparameter, with the
-    regions of underfitting and overfitting and the simplest model within one standard error of the
-    best. Features and truth are columns of TABLE.
+    """Compute a validation curve: errors over a hyperparameter.
+
+    The curve has the training and validation error, the regions of underfitting and overfitting,
+    and the simplest model within one standard error of the best. Features and truth are columns of
+    TABLE.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``calipers trec_eval``: what trec_eval prints, byte for byte."""
+"""Command ``calipers trec_eval``, whose output is that of trec_eval, byte for byte."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from calipers.lazy_imports import lazy_getattr
 
 
 def main() -> None:
-    """Entry point of the console script ``calipers-trec_eval``."""
+    """Run the console script ``calipers-trec_eval``."""
     start("calipers.cli.trec_eval.program")
 
 

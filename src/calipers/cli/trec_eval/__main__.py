@@ -1,4 +1,4 @@
-"""``python -m calipers.cli.trec_eval``."""
+"""Command ``python -m calipers.cli.trec_eval``."""
 
 from calipers.cli.trec_eval import main
 

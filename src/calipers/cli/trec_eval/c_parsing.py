@@ -1,4 +1,4 @@
-"""Numbers as C reads them from text, and the end of the program where something is wrong."""
+"""Parsing of numbers as in C, and early exit of the program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MOST = 2**63 - 1
 
 
 class ProgramExit(Exception):  # noqa: N818 - a version or a usage text is no error
-    """The end of the program, with its exit code and a message for stderr."""
+    """Exception that ends the program, with an exit code and a message for stderr."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -27,13 +27,13 @@ _REAL = re.compile(
 
 
 def parse_int(text: str) -> int:
-    """The whole number that a text begins with, as C's atol reads it: 0 where there is none."""
+    """Parse the leading integer of a text as C's atol does: 0 if there is none."""
     match = _WHOLE.match(text)
     return max(-MOST - 1, min(MOST, int(match[1]))) if match else 0
 
 
 def parse_float(text: str) -> float:
-    """The number that a text begins with, as C's atof reads it: 0 where there is none."""
+    """Parse the leading number of a text as C's atof does: 0 if there is none."""
     match = _REAL.match(text)
     if match is None:
         return 0.0

@@ -1,5 +1,8 @@
-"""What trec_eval prints: values per topic by the measures of Calipers, with what trec_eval has
-where they have none, over all topics, as standard scores, and the lines of all this."""
+"""Values that trec_eval prints.
+
+These are the measures of Calipers by topic, with the values of trec_eval where they are undefined,
+their summaries over topics, z-scores, and the lines of output.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ NO_NUMBER = np.copysign(np.nan, -1.0)
 
 @dataclass(frozen=True)
 class OutputLine:
-    """A line of each topic and of the summary: a value per topic, or a text."""
+    """Line of output for each topic and for the summary: values, or texts."""
 
     name: str
     row: TrecMeasure
@@ -46,7 +49,7 @@ class OutputLine:
 
 @dataclass(frozen=True)
 class TrecEvalResult:
-    """What there is to print; ``stop`` says why the program ended before the summary."""
+    """Lines of output; ``stop`` is the reason if the program ends before the summary."""
 
     topics: list[bytes]
     lines: list[OutputLine]
@@ -54,7 +57,7 @@ class TrecEvalResult:
 
 
 def evaluate(options: Options, judged: JudgedResults, scores: ZScores | None) -> TrecEvalResult:
-    """The values of all measures that were asked for."""
+    """Compute the values of all requested measures."""
     lines = [
         (name, printed, parameters)
         for name in options.chosen
@@ -87,7 +90,7 @@ def _evaluated_topics(
     judged: JudgedResults,
     lines: Sequence[tuple[str, str, Mapping[str, Any] | None]],
 ) -> tuple[list[int], ProgramExit | None]:
-    """The positions of the topics that are evaluated, and what ended that."""
+    """Return the indices of the topics that are evaluated, and the reason for an early end."""
     problem = _problem(options, lines)
     looks = any(TABLE[name].judgments for name, _, _ in lines)
     highest = _highest(judged.rankings)
@@ -115,7 +118,7 @@ def _evaluated_topics(
 def _problem(
     options: Options, lines: Sequence[tuple[str, str, Mapping[str, Any] | None]]
 ) -> str | None:
-    """Why a measure cannot be computed for any topic."""
+    """Return why a measure cannot be computed for any topic, or None."""
     have = "prefs" if options.judgments_format == "qrels_prefs" else options.judgments_format
     for name, printed, parameters in lines:
         if TABLE[name].judgments not in ("", have):
@@ -126,7 +129,7 @@ def _problem(
 
 
 def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
-    """The highest grade of each topic."""
+    """Return the highest grade of each topic."""
     if isinstance(rankings, GroupedRankings):
         return None
     highest: list[int] = rankings.highest_grade.tolist()
@@ -134,7 +137,7 @@ def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
 
 
 def _blank_line(line: OutputLine, missing: Any) -> OutputLine:
-    """What the original takes back of topics that the results leave out."""
+    """Blank the values that trec_eval resets for topics missing from the results."""
     if line.name == "relstring" and line.texts is not None:
         texts = [b"" if gone else text for text, gone in zip(line.texts, missing, strict=True)]
         return replace(line, texts=texts)
@@ -146,7 +149,7 @@ def _blank_line(line: OutputLine, missing: Any) -> OutputLine:
 def _summary(
     options: Options, judged: JudgedResults, name: str, line: OutputLine
 ) -> float | bytes | None:
-    """The value over all topics."""
+    """Return the value over all topics."""
     count = len(judged.topics) if options.complete else len(line.values)
     if name == "runid":
         return judged.tag
@@ -168,8 +171,11 @@ def _summary(
 
 @dataclass(frozen=True)
 class RankingView:
-    """The rankings as the options want them. With judgments by assessors, each assessor's stand
-    there as if they were a topic, and ``groups`` cuts them into topics."""
+    """Rankings, as transformed by the options.
+
+    With judgments by assessor, each assessor's ranking is treated as a topic, and ``groups`` are
+    the offsets of the topics.
+    """
 
     options: Options
     rankings: JudgedRankings | GroupedRankings
@@ -177,8 +183,10 @@ class RankingView:
 
     @classmethod
     def of(cls, options: Options, rankings: JudgedRankings | GroupedRankings) -> RankingView:
-        """The rankings of the topics that are evaluated; where nothing was retrieved, it was one
-        document without a judgment."""
+        """Create the view of the evaluated topics.
+
+        If nothing was retrieved for a topic, one unjudged document is assumed.
+        """
         rankings = replace(rankings, retrieved=np.maximum(rankings.retrieved, 1))
         if options.judgments_format == "qrels_jg":
             assert isinstance(rankings, GroupedRankings)
@@ -190,7 +198,7 @@ class RankingView:
         return cls(options, _prepare_rankings(options, rankings))
 
     def values(self, name: str, parameters: Mapping[str, Any]) -> FloatArray:
-        """The value of a measure, per topic."""
+        """Return the value of a measure for each topic."""
         row = TABLE[name]
         if not row.judgments or not row.measure:
             topics = len(self.rankings) if self.groups is None else len(self.groups) - 1
@@ -257,12 +265,12 @@ class RankingView:
 
     @property
     def _level(self) -> int:
-        """The lowest relevant grade; there is none below -2."""
+        """Lowest relevant grade, at least -3 (no grade is below -2)."""
         return max(self.options.level, -3)
 
     @cached_property
     def _by_level(self) -> Mapping[str, JudgedRankings | GroupedRankings]:
-        """The rankings with those documents in them that ``Row.relevant`` tells."""
+        """Rankings by ``TrecMeasure.relevant``, with the documents that it includes."""
         level, rankings = self._level, self.rankings
         if level >= 0 or isinstance(rankings, GroupedRankings):
             return dict.fromkeys(("judged", "all", "last"), rankings)
@@ -274,12 +282,12 @@ class RankingView:
 
     @cached_property
     def _relevant(self) -> FloatArray:
-        """R of each ranking."""
+        """R, the number of relevant documents of each ranking."""
         assert isinstance(self.rankings, JudgedRankings)
         return self.rankings.relevant(max(self._level, 0))
 
     def _wanted(self, recall: float) -> FloatArray:
-        """How many relevant documents make up a recall."""
+        """Return the number of relevant documents at a recall."""
         share = recall * self._relevant
         if self.options.conventions < 10:
             return np.trunc(share + 0.9)
@@ -296,17 +304,17 @@ class RankingView:
         return np.where(self.rankings.retrieved == 0, empty, value)
 
     def _f_measure(self, x: float) -> FloatArray:
-        """SetF in the original's order of operations, whose means round alike; x is β²."""
+        """Compute SetF in the order of operations of trec_eval, for equal rounding; x is β²."""
         p, r = (_or_zero(self._applied(TABLE[name], {})) for name in ("set_P", "set_recall"))
         with np.errstate(divide="ignore", invalid="ignore"):
             value = (x + 1.0) * p * r / (x * p + r)
         return np.where(p > 0, np.where(np.isnan(value), NO_NUMBER, value), 0.0)
 
     def _eleven_points(self, recalls: Sequence[float]) -> FloatArray:
-        """The mean of interpolated precisions, as far as they ascend.
+        """Compute the mean of interpolated precisions as trec_eval does, if recalls ascend.
 
-        The original goes from the last recall to the first and from the end of the ranking to its
-        top: a recall that it has passed by already counts as recall 0, with all before it.
+        trec_eval goes from the last recall to the first and from the end of the ranking to its top:
+        a recall that it has already passed counts as recall 0, with all documents before it.
         """
         passed = np.zeros(len(self.rankings), bool)
         begun = np.zeros(len(self.rankings), bool)
@@ -324,8 +332,10 @@ class RankingView:
 
 
 def _prepare_rankings(options: Options, rankings: JudgedRankings) -> JudgedRankings:
-    """The rankings as the options want them, without the documents whose judgments are negative
-    among those that could have been retrieved."""
+    """Return the rankings as transformed by the options.
+
+    Documents with negative judgments are removed from the judged ones.
+    """
     kept = rankings.judged_grade >= 0
     rankings = replace(
         rankings,
@@ -346,8 +356,10 @@ MISSING = -1000000.0
 
 
 class ZScores:
-    """Means and standard deviations by topic and measure, from a file of ``topic measure mean
-    deviation``."""
+    """Means and standard deviations by topic and measure.
+
+    They are read from a file of lines ``topic measure mean deviation``.
+    """
 
     def __init__(self, path: str) -> None:
         self.moments: dict[tuple[bytes, bytes], tuple[float, float]] = {}
@@ -362,7 +374,7 @@ class ZScores:
             self.moments.setdefault((topic, measure), (mean, deviation))
 
     def of(self, name: str, topics: Sequence[bytes], values: FloatArray) -> FloatArray:
-        """How many deviations above the mean each topic's value is."""
+        """Return the z-score of the value of each topic."""
         key = name.encode("utf-8", "surrogateescape")
         moments = np.array([self.moments.get((topic, key), (np.nan, 0.0)) for topic in topics])
         mean, deviation = moments.reshape(-1, 2).T
@@ -379,7 +391,7 @@ SUMMARY_ONLY = ("runid", "num_q", "gm_map", "gm_bpref")
 
 
 def format_output(options: Options, outcome: TrecEvalResult) -> Iterator[bytes]:
-    """What goes to stdout, piece by piece."""
+    """Yield the output to stdout in pieces."""
     standard = options.zscores is not None
     if options.per_topic:
         lines = [line for line in outcome.lines if line.name not in SUMMARY_ONLY]
@@ -407,7 +419,7 @@ def _topics(lines: list[OutputLine], topics: list[bytes], *, standard: bool) -> 
 
 
 def _line_template(line: OutputLine, *, standard: bool) -> bytes:
-    """A line with places for its topic and its value."""
+    """Return a line with placeholders for topic and value."""
     if line.texts is not None:
         return _pad_name(line.name) + b"\t\0\t'%s'\n"
     if standard:
@@ -420,7 +432,7 @@ def _pad_name(name: str) -> bytes:
 
 
 def _fill_line(form: bytes, value: float | bytes) -> bytes:
-    """The form with its value; NaN keeps its sign, as in C."""
+    """Fill the template with a value; NaN keeps its sign, as in C."""
     if isinstance(value, bytes) or value == value:
         return form % value
     return form.replace(b"%6.4f", b"  -nan" if np.signbit(value) else b"   nan") % ()

@@ -1,4 +1,4 @@
-"""Ideal lists in the order in which trec_eval puts gains that are not whole numbers."""
+"""Ideal rankings in trec_eval's order of non-integer gains."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ Levels = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True, eq=False)
 class UnstableIdealRanking(JudgedRankings):
-    """Rankings whose ideal lists are those of trec_eval.
+    """Rankings whose ideal rankings are those of trec_eval.
 
-    It sorts grades by gain, but takes gains that are less than 1 apart for equal, and leaves them
-    as they were: those with a gain of their own (``named``), then the others, from 0 on. The ideal
-    list begins with the last of them and ends at the first one without a positive gain.
+    It sorts grades by gain, but treats gains that differ by less than 1 as equal and keeps their
+    previous order: grades with a gain of their own (``named``), then the others, from 0 on. The
+    ideal ranking begins with the last of them and ends at the first one without a positive gain.
     """
 
     named: Levels = ()
 
     @classmethod
     def of(cls, rankings: JudgedRankings, named: Levels) -> UnstableIdealRanking:
-        """The same rankings, with gains in the order in which they were given."""
+        """Create it from rankings, with gains in the order in which they were given."""
         arrays: dict[str, Any] = {f.name: getattr(rankings, f.name) for f in fields(rankings)}
         return cls(**arrays, named=named)
 
     def ideal(self, gain: FloatArray) -> IdealRankings:
-        """The ideal list of each topic; the gains are known already."""
+        """Return the ideal ranking of each topic; ``gain`` is ignored, as the gains are known."""
         lists = []
         for first, last in zip(self.judged_offsets, self.judged_offsets[1:], strict=False):
             grades = self.judged_grade[first:last].tolist()
@@ -68,7 +68,7 @@ def _sorted_levels(named: Levels, top: int) -> Levels:
 
 
 def merge_sort(levels: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """C's usual merge sort: what it makes of an order that is none is part of the result."""
+    """Sort by C's usual merge sort, whose result for an inconsistent order is reproduced."""
     if len(levels) < 2:
         return list(levels)
     half = len(levels) // 2

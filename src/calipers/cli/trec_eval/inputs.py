@@ -1,4 +1,4 @@
-"""What the two files hold, judged topic by judged topic."""
+"""Judgments and results, by judged topic."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FORMATS = ("qrels", *GROUPED)
 
 @dataclass(frozen=True)
 class JudgedResults:
-    """The results as the judgments see them, with all judged topics in bytewise order.
+    """Results with their judgments, for all judged topics in bytewise order.
 
-    ``unusable`` says of topics by their positions why they cannot be evaluated.
+    ``unusable`` has the reason why a topic cannot be evaluated, by index of the topic.
     """
 
     topics: list[bytes]
@@ -33,7 +33,7 @@ class JudgedResults:
 
 
 def read_inputs(options: Options) -> JudgedResults:
-    """Reads judgments and results; :class:`ProgramExit` where that fails."""
+    """Read judgments and results; raise :class:`ProgramExit` on failure."""
     judgments, results = options.files
     # Both names are the user's, but "-" means stdin for the results only.
     judgments = f"./{judgments}" if judgments == STDIN else judgments
@@ -63,8 +63,10 @@ _NO_RESULTS: Mapping[str, Mapping[str, float]] = {"\0": {"\0": 0.0}}
 
 
 def _holds_no_results(path: str) -> bool:
-    """Whether a file has nothing but blank lines and comments, which the original takes for a run
-    that finds nothing; without any line it is none."""
+    """Return whether a file has only blank lines and comments.
+
+    trec_eval treats such a file as a run without results; an empty file is not a run.
+    """
     if path == STDIN:
         return False
     try:

@@ -1,5 +1,4 @@
-"""The measures of trec_eval: in which order and under which names it prints them, how it reads
-their parameters, and which measure of Calipers gives their values."""
+"""Measures of trec_eval: order and names, parsing of parameters, and measures of Calipers."""
 
 from __future__ import annotations
 
@@ -22,12 +21,12 @@ NO_GRADE = 1 << 40
 
 
 def ignore_parameters(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
-    """No parameters; such as are given do not matter."""
+    """Ignore parameters."""
     return [(name, {})]
 
 
 def cutoff_reader(*usual: int) -> Reader:
-    """Ranks, each printed."""
+    """Return a reader of cutoffs, each of which is printed."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
         found = list(usual) if text is None else _distinct(name, text, parse_int)
@@ -39,7 +38,7 @@ def cutoff_reader(*usual: int) -> Reader:
 
 
 def float_reader(parameter: str, *usual: float) -> Reader:
-    """Real numbers, each printed."""
+    """Return a reader of real numbers, each of which is printed."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
         found = list(usual) if text is None else _distinct(name, text, parse_float)
@@ -52,7 +51,7 @@ def float_reader(parameter: str, *usual: float) -> Reader:
 def float_list_reader(
     usual: str, meaning: Callable[[list[float]], dict[str, Any] | None]
 ) -> Reader:
-    """Real numbers that together make one measure; the name carries them as they were given."""
+    """Return a reader of real numbers that parametrise one measure, and are part of its name."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
         return [
@@ -63,11 +62,11 @@ def float_list_reader(
 
 
 def parse_gains(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
-    """Gains of grades, ``1=3,2=9``, and the persistence, ``p=0.8``.
+    """Parse the gains of grades, ``1=3,2=9``, and the persistence, ``p=0.8``.
 
-    A grade that has a second gain has the first one in ideal lists; documents in the ranking have
-    that of all its gains which comes first in their order. The others are those of grades that no
-    document has, and ``taken`` says which one documents take.
+    If a grade has several gains, its first gain applies in ideal rankings, and documents in the
+    ranking have the gain that is first in sorted order. The other gains are assigned to grades that
+    no document has, and ``taken`` has the grade that documents take.
     """
     from calipers.cli.trec_eval.ideal_rankings import merge_sort
 
@@ -115,14 +114,15 @@ def _length(values: list[float]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TrecMeasure:
-    """A measure of trec_eval.
+    """Measure of trec_eval.
 
-    ``measure`` is the name that it has in Calipers, in ``family``, with the parameters ``fixed``;
-    ``judgments`` is the format of judgments that it is for. ``counts`` tells numbers of things,
-    which are added up over topics. ``relevant`` tells which documents a level below 0 makes
-    relevant: those that are judged; or, by comparing with the level alone, also others (``"all"``),
-    of which the first in the ranking do not count where hits are counted from its end (``"last"``).
-    ``since`` is the first version with the measure, ``about`` describes one that is no number.
+    ``measure`` is the name of the measure in Calipers, in ``family``, with the parameters
+    ``fixed``; ``judgments`` is the format of judgments that it needs. ``counts`` marks counts,
+    which are summed over topics. ``relevant`` states which documents are relevant at a level below
+    0: judged ones; or also others (``"all"``), because grades are only compared with the level,
+    except that the first in the ranking are excluded where hits are counted from its end
+    (``"last"``). ``since`` is the first version with the measure, and ``about`` is the description
+    of a measure that is not numeric.
     """
 
     measure: str = ""
@@ -137,12 +137,12 @@ class TrecMeasure:
 
     @property
     def description(self) -> str:
-        """What the measure is."""
+        """Description of the measure."""
         return self.about or self.definition.description
 
     @property
     def definition(self) -> Any:
-        """The definition in Calipers' catalogue."""
+        """Definition in the catalogue of Calipers."""
         from calipers.measures.registry import definitions
 
         return next(d for d in definitions(self.family) if d.name == self.measure)
@@ -156,19 +156,19 @@ FIFTHS = tuple(fifth / 5 for fifth in range(1, 11))
 def ranking_measure(
     measure: str, read: Reader = ignore_parameters, relevant: str = "all"
 ) -> TrecMeasure:
-    """A measure of rankings with relevant and other documents."""
+    """Return a measure of rankings with binary relevance."""
     return TrecMeasure(measure, read, relevant=relevant)
 
 
 def preference_measure(measure: str, *, counts: bool = False) -> TrecMeasure:
-    """A measure of preferences."""
+    """Return a measure of preferences."""
     return TrecMeasure(measure, family="preferences", judgments="prefs", counts=counts)
 
 
 def assessor_measure(
     measure: str, read: Reader = ignore_parameters, relevant: str = "all"
 ) -> TrecMeasure:
-    """A measure by each assessor's judgments."""
+    """Return a measure that is computed by the judgments of each assessor."""
     return TrecMeasure(measure, read, relevant=relevant, judgments="qrels_jg")
 
 

@@ -1,4 +1,4 @@
-"""The options of trec_eval, read as getopt_long reads them, and what -h prints."""
+"""Options of trec_eval, parsed as getopt_long does, and the output of -h."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CONVENTIONS = {"9": 9, "9.0.8": 9, "10": 10, "10.0": 10}
 
 @dataclass
 class Options:
-    """What a command line asks for."""
+    """Options of a command line."""
 
     #: Names of measures and nicknames, each with the first parameters given for it.
     measures: dict[str, str | None] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Options:
 
     @property
     def chosen(self) -> list[str]:
-        """The measures that were asked for, in the order in which they are printed."""
+        """Requested measures, in the order in which they are printed."""
         asked = self.measures or {"official": None}
         named = {name for ask in asked for name in NICKNAMES.get(ask, (ask,))}
         return [
@@ -63,7 +63,7 @@ class Options:
 
 
 def read_options(arguments: Sequence[str]) -> Options:
-    """The options; :class:`ProgramExit` for a version, or where something is wrong with them."""
+    """Parse the options; raise :class:`ProgramExit` for -v and for invalid options."""
     options = Options()
     left, options.conventions = _without_conventions(list(arguments))
     found, options.files, problem = _scan_arguments(left)
@@ -77,7 +77,10 @@ def read_options(arguments: Sequence[str]) -> Options:
 
 
 def _without_conventions(arguments: list[str]) -> tuple[list[str], int]:
-    """The arguments without our own option, which getopt would take for an abbreviation."""
+    """Remove --conventions, which getopt would treat as an abbreviation.
+
+    Returns the other arguments, and the conventions.
+    """
     for place, argument in enumerate(arguments):
         name, equals, version = argument.partition("=")
         if argument == "--":
@@ -94,9 +97,10 @@ def _without_conventions(arguments: list[str]) -> tuple[list[str], int]:
 def _scan_arguments(
     arguments: Sequence[str],
 ) -> tuple[Iterator[tuple[str, str]], tuple[str, ...], str | None]:
-    """Options in their order, the files, and what is wrong with the first option that is wrong.
+    """Return the options in order, the files, and the error of the first invalid option.
 
-    The options before that one still count: ``-v`` there ends the program well.
+    The options before the invalid one still take effect: ``-v`` there ends the program with
+    success.
     """
     problem = None
     for end in range(len(arguments), -1, -1):
@@ -221,7 +225,7 @@ where a group has one part. Documents of equal score are put in order by ascendi
 
 
 def help_text(options: Options) -> str:
-    """The options, the formats that were chosen, and the measures that were."""
+    """Return the options, the formats that were chosen, and the requested measures."""
     parts = [OPTIONS]
     parts.append(
         "Nicknames:\n"

@@ -1,6 +1,6 @@
-"""``calipers trec_eval``: what trec_eval prints, byte for byte.
+"""Program ``calipers trec_eval``, whose output is that of trec_eval, byte for byte.
 
-Its command line is read as trec_eval reads it, the options of click have no part in it.
+The command line is parsed as by trec_eval, without the options of click.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import click
 
 
 class RawCommand(click.Command):
-    """A command that is given its arguments as they are."""
+    """Command that receives its arguments unparsed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Nothing is taken out of them."""
+        """Store the arguments unparsed."""
         ctx.params["arguments"] = tuple(args)
         return []
 
@@ -28,7 +28,7 @@ def command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs the program, and gives its exit code."""
+    """Run the program, and return its exit code."""
     from calipers.cli.trec_eval.c_parsing import ProgramExit
     from calipers.cli.trec_eval.options import read_options
 
@@ -57,5 +57,5 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def program() -> int:
-    """The same on the arguments of this process."""
+    """Run the program on the arguments of this process."""
     return run(sys.argv[1:])

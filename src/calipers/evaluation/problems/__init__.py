@@ -1,1 +1,1 @@
-"""The kinds of problems that tasks are made of, each with all that is its own."""
+"""Problems that tasks consist of, each with its conventions, findings and details."""

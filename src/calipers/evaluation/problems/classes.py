@@ -1,4 +1,4 @@
-"""Three classes or more: by labels, scores or probabilities."""
+"""Multiclass classification, evaluated by labels, scores or probabilities."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ MANY_CLASSES = 10
 
 @dataclass(frozen=True, eq=False)
 class MulticlassProblem(ClassificationProblem):
-    """How well systems tell K classes apart.
+    """Classification into K classes.
 
-    ``ordered`` says whether somebody put the classes in order, ``stated`` whether the caller named
-    them.
+    ``ordered`` states whether the order of the classes was given, ``is_stated`` whether the user
+    named the classes.
     """
 
     kind: ClassVar[str] = "several classes"
@@ -80,7 +80,7 @@ class MulticlassProblem(ClassificationProblem):
         *,
         ordered: bool,
     ) -> MulticlassProblem:
-        """Of the classes named, or of all that occur anywhere."""
+        """Build the problem from the named classes, or from all classes that occur anywhere."""
         said = coded_systems(predicted)
         for name, column in said.items():
             check_predicted(column, truth.names, column_name("predicted", name))
@@ -99,7 +99,7 @@ class MulticlassProblem(ClassificationProblem):
         return cls(found.names, ordered, undefined=undefined)
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MulticlassOutput]:
-        """The systems on some rows."""
+        """Return the systems on a batch of rows."""
         found, counted = encode_classes(batch["truth"], self.names), batch.frequencies
         rows = replace(found, codes=counted(found.codes))
         problem = ClassProblem(rows, batch.weights, batch.clusters, settings)
@@ -107,12 +107,12 @@ class MulticlassProblem(ClassificationProblem):
         return _systems(problem, found, *said, counted)
 
     def statistic(self, system: MulticlassOutput, kind: type) -> Any:
-        """The counts of labels."""
+        """Return the confusion matrix of a system, if that is the requested statistic."""
         counted = kind is ConfusionMatrix and system.predicted is not None
         return system.counts.matrix if counted else None
 
     def default_measures(self, systems: Mapping[str, MulticlassOutput]) -> Sequence[str]:
-        """Every usual measure that all systems can serve."""
+        """Return the default measures that all systems serve."""
         many = len(self.names) > MANY_CLASSES
         usual = (
             ("labels", OF_COUNTS),
@@ -129,7 +129,7 @@ class MulticlassProblem(ClassificationProblem):
     # --- What an evaluation has beside estimates -------------------------------------------------
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
-        """The classes, and which of several that are equally likely is predicted."""
+        """Return the classes, the rule for ties of the highest score, and undefined values."""
         return {
             "classes": list(self.names),
             "several_highest": "the first class",
@@ -137,17 +137,17 @@ class MulticlassProblem(ClassificationProblem):
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """What a reader has to know of the classes."""
+        """Return notes on the classes and their order."""
         of_rows = next(iter(sample.rows.values())).problem.notes() if sample.rows else ()
         order = class_order_notes(sample.measures, self.names, stated=self.ordered)
         return (*of_rows, *order)
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
-        """What there is to say of several classes."""
+        """Return the findings of multiclass classifiers."""
         return from_multiclass(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Confusion matrices, tables of the classes, and curves of scores."""
+        """Return confusion matrices, tables of classes, and curves of scores."""
         sizes = partial(self._sizes, sample)
         few = len(self.names) <= MOST_CLASSES
         curves: Any = ()
@@ -164,7 +164,7 @@ class MulticlassProblem(ClassificationProblem):
         }
 
     def _sizes(self, sample: Any) -> FloatArray:
-        """What the rows of each class weigh."""
+        """Return the weight of the rows of each class."""
         found = (
             sample.first_system.problem.sizes if sample.rows else sample.passes.first_result.beside
         )
@@ -175,7 +175,7 @@ class MulticlassProblem(ClassificationProblem):
     def template(
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, MulticlassOutput]:
-        """Systems on a row of each class."""
+        """Return systems on one row of each class."""
         k = len(self.names)
         found = ClassLabels(self.names, np.arange(k))
         problem = ClassProblem(found, np.ones(k) if sizes is None else sizes, None, settings)
@@ -191,17 +191,17 @@ class MulticlassProblem(ClassificationProblem):
 
     @staticmethod
     def summary(systems: Mapping[str, MulticlassOutput]) -> FloatArray:
-        """The weight of the rows of each class."""
+        """Return the weight of the rows of each class."""
         return next(iter(systems.values())).problem.sizes
 
     @property
     def plan(self) -> dict[str, Any]:
-        """The classes."""
+        """Parameters of the problem: its classes and conventions."""
         return {"classes": self.names, "undefined": self.undefined, "stated": self.ordered}
 
 
 def coded_systems(predicted: Any) -> dict[str, EncodedLabels]:
-    """The predicted classes of systems by name, encoded once."""
+    """Return the predicted classes of systems by name, encoded."""
     given = {} if predicted is None else named_systems(predicted, "predicted")
     return {
         name: encode_labels(column, column_name("predicted", name))
@@ -210,14 +210,13 @@ def coded_systems(predicted: Any) -> dict[str, EncodedLabels]:
 
 
 def _counts(sample: Sample, name: str) -> FloatArray | None:
-    """The counts of each class against the rest."""
+    """Return the 2 × 2 counts of each class against all others."""
     matrix: ConfusionMatrix | None = sample.statistic(name, ConfusionMatrix)
     return None if matrix is None else matrix.one_vs_rest().counts
 
 
 def _curves(systems: Iterable[MulticlassOutput]) -> ScoreCurves:
-    """Those of each class against the rest, and the points of systems that predict labels
-    alone."""
+    """Return the one-vs-rest curves, and the points of systems that predict only labels."""
     of = tuple(systems)
     problem = of[0].problem
     shares = dict(zip(map(series_name, problem.names), map(float, problem.shares), strict=True))
@@ -239,7 +238,10 @@ def _score_data(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:
 
 
 def _tables(given: Any, kind: str) -> dict[str, Any]:
-    """Systems by name, each with a column a class; a dict of plain columns is one system."""
+    """Return systems by name, each with one column per class.
+
+    A dict of plain columns is one system.
+    """
     if given is None:
         return {}
     if has_class_columns(given, ("", "", "")):  # of three classes and more
@@ -255,7 +257,7 @@ def _systems(
     probability: Any,
     repeats: RowRepeats,
 ) -> dict[str, MulticlassOutput]:
-    """The systems by name, every column checked."""
+    """Build the systems by name, with every column checked."""
     if not predicted and score is None and probability is None:
         raise InputError("nothing to evaluate: give predicted=, probability= or score=")
     systems: dict[str, MulticlassOutput] = {}

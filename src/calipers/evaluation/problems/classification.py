@@ -1,4 +1,4 @@
-"""What problems of two classes and of several have in common."""
+"""Base of binary and multiclass problems."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ if TYPE_CHECKING:
 
 
 class ClassificationProblem(Problem):
-    """A problem whose ``names`` are those of its classes, and whose summary is what the rows of
-    each class weigh."""
+    """Problem with class ``names``, whose summary is the weight of the rows of each class."""
 
     task = "classification"
     names: tuple[str, ...]
 
     def auxiliary_measures(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
-        """The counts of labels."""
+        """Return the pairs (system, accuracy) whose confusion matrices are accumulated."""
         accuracy = parse("accuracy", "counts")
         return [(name, accuracy) for name, one in systems.items() if one.predicted is not None]
 
     def confusions(self, sample: Sample) -> tuple[ConfusionBase, ...]:
-        """The confusion matrices of the systems that predict labels."""
+        """Return the confusion matrices of the systems that predict labels."""
         found = {name: sample.statistic(name, ConfusionMatrix) for name in sample.systems}
         return tuple(
             confusion_result(name, self._name_classes(matrix), sample.settings)
@@ -40,11 +39,11 @@ class ClassificationProblem(Problem):
         )
 
     def _name_classes(self, matrix: ConfusionMatrix) -> ConfusionMatrix:
-        """A matrix with the names of the classes, which sums of batches may lack."""
+        """Return a matrix with the names of the classes, which totals of batches may lack."""
         return matrix if matrix.labels == self.names else replace(matrix, labels=self.names)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
-        """What the best constant answer gets, which depends on how frequent classes are."""
+        """Return the value of the best constant prediction, which depends on class frequencies."""
         passes = sample.passes
 
         def made() -> Mapping[str, Any]:

@@ -1,10 +1,10 @@
-"""Points in clusters: all of them, or batch by batch in bounded memory.
+"""Clustering problems, with all points in memory or in batches of bounded memory.
 
-How clusters meet, and classes, is one look at the labels: of each combination of them, and of the
-slices that points lie in, the number of points. These combinations are rows in memory, each of so
-many points, and all that is said against the truth follows as it does from points. How points lie
-about centres takes one look more for the centres, one for the distances to them, and one for what
-each point moves.
+Contingency tables of clusters and classes take one pass over the labels, which counts the points
+of each combination of labels and slices. These combinations are then rows in memory, each with its
+number of points, and all measures against the truth are computed from them as from points. Cluster
+geometry takes one more pass for the centres, one for the distances to them, and one for the
+influence of each point.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ _SLICE = "\0slice {}"
 
 @dataclass(frozen=True, eq=False)
 class ClusteringProblem(Problem):
-    """How well points are put into clusters.
+    """Evaluation of assignments of points to clusters.
 
-    ``noise`` is what becomes of points that are in none, where there are some; ``plain`` are the
-    measures of points by their distances, and ``engine`` who read the points if not they are all in
-    memory.
+    ``noise`` states how points without a cluster are treated, if there are any; ``table_measures``
+    are the measures of points by their distances; ``engine`` is the engine that reads the points
+    unless they are all in memory.
     """
 
     task = "clustering"
@@ -84,18 +84,18 @@ class ClusteringProblem(Problem):
     engine: str | None = None
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
-        """What becomes of noise."""
+        """Return the treatment of noise, and the engine."""
         return {
             **({} if self.noise is None else {"noise": self.noise}),
             **({} if self.engine is None else {"engine": self.engine}),
         }
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
-        """What there is to say of clusters."""
+        """Return the findings of clusterings."""
         return from_clusterings(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Tables of clusters and points, and how points lie."""
+        """Return tables of clusters, silhouettes of points, and curves."""
         systems, plain = sample.template, dict.fromkeys(self.table_measures)
         found: dict[str, Any] = {"label_tables": cluster_table(systems.values(), plain)}
         if self.engine is not None:
@@ -118,9 +118,11 @@ def evaluate_cells(
     noise: str,
     metric: str,
 ) -> Evaluation:
-    """How well points are put into clusters, batch by batch: as many as are alike in the columns of
-    labels, and lie in the same slices, are one row of which the number is known. ``check`` takes
-    the measures and the names of the clusters."""
+    """Evaluate clusterings in batches.
+
+    Points with equal labels in all clusterings that belong to the same slices are one row with
+    their number. ``check`` is called with the measures and the names of the clusters.
+    """
     engine, features = columns.stream, flatten_names(columns.output_columns.get("features"))
     check_costs(columns)
     memory = process_memory(options.memory, engine)
@@ -169,7 +171,7 @@ def evaluate_cells(
 
 
 def _omission_note(cells: _LabelCombinations) -> list[str]:
-    """That rows are left out, if any are."""
+    """Return a note on dropped rows, if there are any."""
     if not cells.lost:
         return []
     of = cells.lost + int(cells.point_counts.sum())
@@ -177,7 +179,7 @@ def _omission_note(cells: _LabelCombinations) -> list[str]:
 
 
 def _slice_cells(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefinition:
-    """How cells are cut, into slices that hold points."""
+    """Return the slices of cells that contain points."""
     there, places = np.unique(codes, return_inverse=True)
     if len(there) > MOST_SLICES:
         raise InputError(too_many(slicing.name, len(there)))
@@ -188,7 +190,7 @@ def _slice_cells(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefini
 
 
 def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: Baseline) -> None:
-    """That measures can be added up, and the rows looked at as often as it takes."""
+    """Check that measures can be accumulated, and that rows can be read as often as needed."""
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(
             "baseline: a stream cannot be compared with a saved evaluation; expected the name of "
@@ -225,7 +227,7 @@ def _count_combinations(
     memory: int,
     read: ReadBatch | None,
 ) -> _LabelCombinations:
-    """Each combination of class, clusters and slices, with the number of its points."""
+    """Return each combination of class, clusters and slices with its number of points."""
     named = {column: column_name("labels", name) for name, column in labels.items()}
     if truth is not None:
         named[truth] = "truth"
@@ -240,15 +242,14 @@ def _count_combinations(
 
 @dataclass(frozen=True, eq=False)
 class _LabelCombinations(Mergeable):
-    """Combinations of labels and slices, with the number of points of each; and how many rows are
-    left out, as they are not complete."""
+    """Combinations of labels and slices, with the numbers of points and of dropped rows."""
 
     rows: RowTable
     lost: int = 0
 
     @classmethod
     def from_points(cls, table: Any, lost: int = 0) -> _LabelCombinations:
-        """Of points, or of some that are alike."""
+        """Build the combinations from a table of points or of combinations."""
         keys = [name for name in table.column_names if name != _HELD]
         found = table.group_by(keys, use_threads=False).aggregate([(_HELD, "sum")])
         columns = {name: found[name] for name in keys} | {_HELD: found[f"{_HELD}_sum"]}
@@ -261,22 +262,22 @@ class _LabelCombinations(Mergeable):
 
     @cached_property
     def table(self) -> Any:
-        """A row a combination."""
+        """Table with one row per combination."""
         return self.rows.table
 
     @property
     def point_counts(self) -> FloatArray:
-        """How many points each has."""
+        """Number of points of each combination."""
         return np.asarray(self.table[_HELD].to_numpy(), np.float64)
 
     def codes(self, way: int) -> IntArray:
-        """The slice of each, by one of the ways to cut."""
+        """Return the slice of each combination, by one of the slicing columns."""
         return np.asarray(self.table[_SLICE.format(way)].to_numpy(), np.int64)
 
 
 @dataclass(frozen=True)
 class _CombinationLimit:
-    """Keeps combinations within bounds."""
+    """Limit of the number of combinations."""
 
     memory: int
 
@@ -293,8 +294,10 @@ class _CombinationLimit:
 
 @dataclass(frozen=True)
 class _CountCombinations:
-    """Counts the combinations of labels and slices of a batch; columns by what messages call
-    them."""
+    """Task that counts the combinations of labels and slices of a batch.
+
+    ``named`` maps columns to their names in messages.
+    """
 
     named: Mapping[str, str]
     slicing: tuple[StreamSliceDefinition, ...] = ()
@@ -302,7 +305,7 @@ class _CountCombinations:
     read: ReadBatch | None = None
 
     def __call__(self, batch: Batch) -> _LabelCombinations:
-        """Of a batch."""
+        """Return the combinations of a batch."""
         import pyarrow as pa
 
         given = batch.columns if self.read is None else self.read.complete(batch)[0]
@@ -321,14 +324,14 @@ class _CountCombinations:
 
 
 def decode_dictionary(column: Any) -> Any:
-    """Without a dictionary, which other batches have not."""
+    """Return a column without dictionary encoding, which may differ between batches."""
     import pyarrow.types as of_type
 
     return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
 
 
 def one_column(name: str, given: Any) -> str:
-    """The one column of a clustering."""
+    """Return the column of a clustering; raise an error if it has several."""
     if not isinstance(given, str):
         raise InputError(f"{column_name('labels', name)}: has several columns, expected one")
     return given
@@ -341,8 +344,7 @@ def _systems(
     noise: str,
     settings: Settings,
 ) -> tuple[dict[str, Clustering], RowRepeats, list[str]]:
-    """The clusterings of all points, of which as many as are alike are one entry; which entries
-    these are; and what is to be said of noise."""
+    """Return the clusterings of all combinations, the rows they use, and notes on noise."""
     given = {name: _encode(cells.table, column) for name, column in labels.items()}
     held = cells.point_counts
     repeats, notes, clusters = drop_noise(given, noise, RowRepeats(len(held)), held)
@@ -362,8 +364,10 @@ def _encode(cells: Any, column: str) -> EncodedLabels:
 
 
 def _codes(cells: Any, column: str, names: Sequence[str]) -> tuple[Any, IntArray]:
-    """The labels of a column, and the place of each among these names; -1 of noise that is left
-    out."""
+    """Return the distinct labels of a column, and the index of each in ``names``.
+
+    The index of dropped noise is −1.
+    """
     import pyarrow.compute as pc
 
     values = pc.unique(cells[column])

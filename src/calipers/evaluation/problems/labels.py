@@ -1,4 +1,4 @@
-"""Rows that may have several labels each."""
+"""Multilabel classification, in which each row may have several labels."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ Threshold = float | Sequence[float] | Mapping[str, Any] | None
 
 @dataclass(frozen=True, eq=False)
 class MultilabelProblem(Problem):
-    """How well systems tell which labels rows have."""
+    """Prediction of the set of labels of each row."""
 
     task = "multilabel"
 
@@ -103,7 +103,7 @@ class MultilabelProblem(Problem):
         threshold: Threshold,
         undefined: str,
     ) -> tuple[MultilabelProblem, dict[str, Any]]:
-        """Of the labels that are named or occur anywhere; and the columns, read once."""
+        """Build the problem from the named labels, or all that occur, and parse the columns."""
         truth = read_rows(columns["truth"], "truth", separator)
         kinds = ("predicted", "score", "probability")
         read = partial(read_rows, separator=separator)
@@ -126,8 +126,11 @@ class MultilabelProblem(Problem):
         threshold: Threshold,
         undefined: str,
     ) -> MultilabelProblem:
-        """Of the labels that are named, that columns are called by, or that occur in a look at all
-        rows."""
+        """Build the problem of a stream.
+
+        The labels are those that are named, the names of the columns, or those that occur in a
+        pass over all rows.
+        """
         if not any(columns.output_columns.values()):
             raise InputError(_NOTHING)
         found = labels_of_stream(columns, separator, named=labels is not None)
@@ -136,7 +139,7 @@ class MultilabelProblem(Problem):
         return cls(names, separator, threshold, undefined, indicator_columns(found))
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MultilabelOutput]:
-        """The systems on some rows."""
+        """Return the systems on a batch of rows."""
         sets = to_indicators(self._rows(batch["truth"], "truth"), self.names, "truth")
         kinds = ("predicted", "score", "probability")
         given = _outputs_by_kind(self._rows, **{kind: batch[kind] for kind in kinds})
@@ -151,20 +154,20 @@ class MultilabelProblem(Problem):
         return _systems(plain, given, self.threshold, batch.frequencies)
 
     def _rows(self, values: Any, what: str) -> LabelRows:
-        """What is said of the labels of each row, read once."""
+        """Return the labels, scores or probabilities of each row, parsed once."""
         if isinstance(values, LabelRows):
             return values
         bits = None if self.indicators is None else what in self.indicators
         return read_rows(values, what, self.separator, bits)
 
     def statistic(self, system: MultilabelOutput, kind: type) -> Any:
-        """The counts of each label."""
+        """Return the 2 × 2 counts of each label, if that is the requested statistic."""
         return system.matrices if kind is LabelMatrices and system.predicted is not None else None
 
     # --- Measures --------------------------------------------------------------------------------
 
     def default_measures(self, systems: Mapping[str, MultilabelOutput]) -> Sequence[str]:
-        """Every usual measure that all systems can serve."""
+        """Return the default measures that all systems serve."""
         usual = (("sets", OF_SETS), ("scores", OF_SCORES), ("probabilities", OF_PROBABILITIES))
         return [
             name
@@ -174,7 +177,7 @@ class MultilabelProblem(Problem):
         ]
 
     def measures(self, systems: Mapping[str, MultilabelOutput], options: Options) -> list[Measure]:
-        """The measures that are asked for, each once."""
+        """Return the requested measures without duplicates."""
         check_undefined(self.undefined)
         chosen = [
             name if isinstance(name, Measure) else parse(name, FAMILIES)
@@ -188,14 +191,14 @@ class MultilabelProblem(Problem):
     def auxiliary_measures(
         self, systems: Mapping[str, MultilabelOutput]
     ) -> Sequence[tuple[str, Measure]]:
-        """The counts of each label."""
+        """Return the pairs (system, macro-F1) whose counts of each label are accumulated."""
         counts = parse("macro-F1", "counts")
         return [(name, counts) for name, one in systems.items() if one.predicted is not None]
 
     # --- What an evaluation has beside estimates -------------------------------------------------
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
-        """The labels, and from which thresholds on rows have them."""
+        """Return the labels, the thresholds at which rows have them, and undefined values."""
         systems = sample.template.items()
         return {
             "labels": list(self.names),
@@ -206,15 +209,15 @@ class MultilabelProblem(Problem):
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """Of how many rows findings are."""
+        """Return a note on the number of rows that findings are based on."""
         return note_of_rows(sample)
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
-        """What there is to say of several labels."""
+        """Return the findings of multilabel classifiers."""
         return from_multilabel(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Tables of the labels, and curves of scores."""
+        """Return tables of labels, and curves of scores."""
         curves: Any = ()
         if options.curves and len(self.names) <= MOST_CURVES:
             systems = (sample.rows or {}).values()
@@ -226,7 +229,7 @@ class MultilabelProblem(Problem):
         }
 
     def _sizes(self, sample: Any) -> FloatArray:
-        """What the rows of each label weigh."""
+        """Return the weight of the rows with each label."""
         if not sample.rows:
             return np.asarray(sample.passes.first_result.beside.sizes[:-1])
         one = sample.first_system
@@ -240,8 +243,11 @@ class MultilabelProblem(Problem):
     def template(
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, MultilabelOutput]:
-        """Systems on rows each of which has one label more than the one before, the first none;
-        of which so many as ``sizes`` say have each label, the last of these being all rows."""
+        """Return systems on rows of which each has one label more than the one before.
+
+        The first row has no label. ``sizes`` holds the number of rows with each label, and as the
+        last entry that of all rows; the weights of the rows are chosen to match them.
+        """
         number = len(self.names)
         alike = np.append(np.arange(number, 0.0, -1.0), number + 1.0)
         whole = alike if sizes is None else sizes
@@ -263,15 +269,19 @@ class MultilabelProblem(Problem):
 
     @staticmethod
     def summary(systems: Mapping[str, MultilabelOutput]) -> LabelSets:
-        """What the rows that have each label weigh, and all rows; and, where one measure takes
-        them, the sets of labels that rows have."""
+        """Return the weight of the rows with each label, and of all rows.
+
+        The weights of the sets of labels are included if a measure uses them.
+        """
         one = next(iter(systems.values()))
         asked = any(m.definition.constant_value is usual_set for m in one.measures)
         return LabelSets.from_rows(one.truth, one.weight, counted=asked)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
-        """What the best constant answer gets, which depends on how frequent labels are, or sets of
-        them."""
+        """Return the value of the best constant prediction.
+
+        It depends on the frequencies of labels, or of sets of labels.
+        """
         passes = sample.passes
         if measure.definition.constant_value is usual_set:
             return float(passes.first_result.beside.most)
@@ -284,7 +294,7 @@ class MultilabelProblem(Problem):
 
     @property
     def plan(self) -> dict[str, Any]:
-        """The labels and the threshold."""
+        """Labels, separator and threshold of the problem."""
         return {
             "classes": self.names,
             "separator": self.separator,
@@ -294,13 +304,13 @@ class MultilabelProblem(Problem):
 
 
 def _counts(sample: Sample, name: str) -> FloatArray | None:
-    """The counts of each label."""
+    """Return the 2 × 2 counts of each label."""
     matrices: LabelMatrices | None = sample.statistic(name, LabelMatrices)
     return None if matrices is None else matrices.counts
 
 
 def _curves(systems: Iterable[MultilabelOutput]) -> ScoreCurves:
-    """Those of each label, and the points of systems that predict sets alone."""
+    """Return the curves of each label, and the points of systems that predict only label sets."""
     of = tuple(systems)
     bare = ((one, one.labels) for one in of if one.score is None)
     return ScoreCurves(partial(_score_data, of), points_of_labels(bare))
@@ -321,7 +331,7 @@ _NOTHING = "nothing to evaluate: give predicted=, score= or probability="
 def _outputs_by_kind(
     read: Callable[[Any, str], LabelRows], **columns: Any
 ) -> dict[tuple[str, str], LabelRows]:
-    """What is said, by its kind and the name of the system."""
+    """Return the predictions by kind and system."""
     if all(of is None for of in columns.values()):
         raise InputError(_NOTHING)
     return {
@@ -332,7 +342,7 @@ def _outputs_by_kind(
 
 
 def _systems_by_name(given: Any, kind: str) -> dict[str, Any]:
-    """Systems by name; a dict of a column of numbers for each label is one system."""
+    """Return systems by name; a dict with a numeric column for each label is one system."""
     if given is None:
         return {}
     return {UNNAMED: given} if is_columns_of_labels(given) else named_systems(given, kind)
@@ -344,7 +354,7 @@ def _systems(
     threshold: Threshold,
     repeats: RowRepeats,
 ) -> dict[str, MultilabelOutput]:
-    """The systems by name, every table checked."""
+    """Build the systems by name, with every table checked."""
     systems: dict[str, MultilabelOutput] = {}
     for (kind, name), said in given.items():
         if kind == "predicted":
@@ -381,7 +391,7 @@ def _systems(
 def _threshold(
     given: Any, name: str, systems: set[str], labels: tuple[str, ...], default: float | None
 ) -> float | dict[str, float] | None:
-    """A system's threshold, checked: one number, or one by label."""
+    """Return the checked threshold of a system: one number, or one for each label."""
     if isinstance(given, Mapping) and {str(key) for key in given} <= systems:
         given = given.get(name)
     if given is None:
@@ -411,7 +421,7 @@ def _threshold(
 
 
 def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
-    """That it can be asked of rows with several labels."""
+    """Check that a measure applies to rows with several labels."""
     d = measure.definition
     of_labels = d.task == "classification" and d.statistic is not ClassRanks
     if not of_labels and d.task != "multilabel":

@@ -1,4 +1,4 @@
-"""One predicted number a row."""
+"""Regression: one predicted number per row."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ DEFAULT_MEASURES = ("RMSE", "MAE", "R2")
 
 @dataclass(frozen=True, eq=False)
 class RegressionProblem(Problem):
-    """How near predicted numbers come to the truth."""
+    """Prediction of a number for each row."""
 
     task = "regression"
     kind: ClassVar[str] = "numbers"
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, RegressionOutput]:
-        """The systems on some rows."""
+        """Return the systems on a batch of rows."""
         target, counted = to_quantities(batch["truth"], "truth"), batch.frequencies
         columns = read_system_columns(batch["predicted"], "predicted", len(target), to_quantities)
         rows = batch.weights, settings, batch.clusters
@@ -50,20 +50,20 @@ class RegressionProblem(Problem):
         return {n: RegressionOutput(n, truth, counted(said), *rows) for n, said in columns.items()}
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
-        """The usual losses."""
+        """Return the default losses."""
         return DEFAULT_MEASURES
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
-        """What there is to say of predicted numbers."""
+        """Return the findings of predicted numbers."""
         return from_regression(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Curves of residuals; of many rows in batches, of those that are looked at."""
+        """Return curves of residuals; for a long stream they are drawn from the sampled rows."""
         seen = visible_rows(sample) if options.curves else None
         return {"curves": () if seen is None else ResidualCurves({"": list(seen.systems.values())})}
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """Of how many rows findings and curves are."""
+        """Return a note on the number of rows that findings and curves are based on."""
         return note_of_rows(sample)
 
     # --- Streams ---------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ class RegressionProblem(Problem):
     looks_at_rows = True
 
     def look(self, built: BatchSystems, level: int = 0) -> Any:
-        """Some rows, and the largest residuals of each system."""
+        """Return sampled rows, and the largest residuals of each system."""
         systems: Any = built.systems.values()
         assert built.numbers is not None
         largest = [
@@ -82,14 +82,17 @@ class RegressionProblem(Problem):
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Moments:
-        """The moments of the truth."""
+        """Return the moments of the truth."""
         one = next(iter(systems.values()))
         return Moments.from_rows(one.truth, one.weight)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
-        """What the mean of the truth loses where that is the best constant answer: in one more look
-        at the truth, or, of squares where there is none, as its variance has it. A median takes all
-        rows, and is known where these are few, or gathered for what needs them by size."""
+        """Return the loss of the mean of the truth, if that is the best constant prediction.
+
+        It takes one more pass over the truth; if rows cannot be read again, a squared loss follows
+        from the variance. A median needs all rows, and is known if these are few, or stored for a
+        measure that orders them.
+        """
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.point_estimate(system, measure).value) else NAN
         by_mean = [m for m in sample.measures if m.definition.constant_prediction is weighted_mean]
@@ -109,7 +112,7 @@ class RegressionProblem(Problem):
 
 
 def _all_rows(sample: Any) -> RegressionOutput | None:
-    """The truth of all rows in batches, where it is there."""
+    """Return the truth of all rows in batches, if it is in memory."""
 
     def made() -> RegressionOutput | None:
         passes, settings = sample.passes, sample.settings
@@ -127,7 +130,7 @@ def _all_rows(sample: Any) -> RegressionOutput | None:
 
 
 def _constant_squared_loss(truth: Moments, measure: Measure) -> float:
-    """What its mean loses, where a loss is a square; NaN of others."""
+    """Return the mean loss of the mean of the truth if the loss is squared, else NaN."""
     if measure.definition.row_formula is not squared_error or not truth.weight > 0:
         return NAN
     return float(measure.apply(replace(truth, mean=truth.m2 / truth.weight)))

@@ -1,4 +1,4 @@
-"""Several predicted numbers a row."""
+"""Multi-output regression: several predicted numbers per row."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OF_MANY = ("macro-R2", "variance-weighted-R2")
 
 @dataclass(frozen=True, eq=False)
 class MultioutputProblem(Problem):
-    """How near predictions of several outputs come to the truth."""
+    """Prediction of several numbers for each row."""
 
     task = "regression"
     kind: ClassVar[str] = "several outputs"
@@ -55,16 +55,16 @@ class MultioutputProblem(Problem):
 
     @classmethod
     def from_columns(cls, truth: Any, names: Sequence[Any] | None) -> MultioutputProblem:
-        """Of the columns of the truth, by these names if any."""
+        """Build the problem from the columns of the truth, under these names if given."""
         return cls(output_names(truth, names))
 
     @property
     def shown_outputs(self) -> tuple[str, ...]:
-        """The outputs that are looked at one by one."""
+        """Outputs that are examined one by one."""
         return () if len(self.names) > MOST_SHOWN else self.names
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, MultioutputRegression]:
-        """The systems on some rows."""
+        """Return the systems on a batch of rows."""
         from calipers.systems.multioutput import MultioutputRegression
 
         target, counted = to_outputs(batch["truth"], "truth", self.names), batch.frequencies
@@ -77,28 +77,28 @@ class MultioutputProblem(Problem):
         return systems
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
-        """The measures that are asked for, of each output unless they name one."""
+        """Return the requested measures, of each output unless they name one."""
         return select_output_measures(
             options.measures, self.names, DEFAULT_MEASURES if self.shown_outputs else OF_MANY
         )
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
-        """The outputs."""
+        """Return the outputs."""
         return {"outputs": list(self.names)}
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """That averages have units, and of how many rows findings and curves are."""
+        """Return notes on the units of averages and on the rows of findings and curves."""
         return (
             *_unit_notes(sample.measures),
             *(note_of_rows(sample) if self.shown_outputs else ()),
         )
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
-        """What there is to say of predictions of several outputs."""
+        """Return the findings of predictions of several outputs."""
         return from_multioutput(self.shown_outputs, sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Curves of residuals of each output."""
+        """Return curves of the residuals of each output."""
         seen = visible_rows(sample) if options.curves and self.shown_outputs else None
         if seen is None:
             return {"curves": ()}
@@ -115,15 +115,17 @@ class MultioutputProblem(Problem):
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> StatisticVector:
-        """The moments of the truth of each output."""
+        """Return the moments of the truth of each output."""
         one = next(iter(systems.values()))
         return StatisticVector(
             tuple(Moments.from_rows(column, one.weight) for column in one.truth.T)
         )
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
-        """What the means of the truth lose where those are the best constant answers, in one more
-        look at the truth; a share of what is saved is 0. (Medians would take all rows.)"""
+        """Return the loss of the means of the truth, if these are the best constant predictions.
+
+        It takes one more pass over the truth. A skill score is 0. (Medians would need all rows.)
+        """
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.point_estimate(system, measure).value) else NAN
         by_mean = {
@@ -146,12 +148,12 @@ class MultioutputProblem(Problem):
 
     @property
     def plan(self) -> dict[str, Any]:
-        """The outputs."""
+        """Parameters of the problem: its outputs."""
         return {"classes": self.names}
 
 
 def _one_system(given: Any, outputs: Sequence[str]) -> bool:
-    """Whether these are the columns of one system, and not systems by name."""
+    """Return whether these are the columns of one system rather than systems by name."""
     if not isinstance(given, Mapping) or any(map(is_table, given.values())):
         return not isinstance(given, Mapping)
     return len(outputs) > 1 or set(probability_columns(given)) == set(outputs)
@@ -160,7 +162,7 @@ def _one_system(given: Any, outputs: Sequence[str]) -> bool:
 def select_output_measures(
     asked: MeasureNames | None, outputs: Sequence[str], default: Sequence[str]
 ) -> list[Measure]:
-    """The measures asked for, each once; one that names no output is asked of each of them."""
+    """Return the requested measures without duplicates, for every output unless they name one."""
     found = [
         name if isinstance(name, Measure) else parse(name, TASKS["regression"])
         for name in expand_defaults(asked, default)
@@ -181,7 +183,7 @@ def _expand_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measur
 
 
 def _unit_notes(measures: Sequence[Measure]) -> Iterator[str]:
-    """That averages of what has a unit go by the outputs of large numbers."""
+    """Yield a note that averages of measures with a unit depend on the largest outputs."""
     odd = [str(m) for m in measures if m.average is not None and m.definition.has_units]
     if odd:
         has, it = ("has", "it is") if len(odd) == 1 else ("have", "they are")

@@ -1,4 +1,4 @@
-"""Predicted quantiles of each row, and the intervals between them."""
+"""Quantile regression: predicted quantiles of each row, and the intervals between them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class QuantileProblem(RegressionProblem):
-    """How near predicted quantiles come to the truth, which is a number, and how often it is where
-    they say."""
+    """Prediction of quantiles of a number, evaluated by accuracy and coverage."""
 
     kind: ClassVar[str] = "quantiles"
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, QuantileOutput]:  # type: ignore[override]
-        """The systems on some rows, all of the same levels."""
+        """Return the systems on a batch of rows, all with the same levels."""
         from calipers.systems.quantiles import QuantileOutput
 
         target, counted = to_quantities(batch["truth"], "truth"), batch.frequencies
@@ -51,7 +50,7 @@ class QuantileProblem(RegressionProblem):
         return systems
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
-        """Of intervals the widest."""
+        """Return the default measures; of prediction intervals those of the widest."""
         levels = next(iter(systems.values())).levels
         widest = interval_levels(levels)[:1]
         kinds = ("interval-score", "interval-coverage", "mean-width")
@@ -62,15 +61,15 @@ class QuantileProblem(RegressionProblem):
         ]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
-        """The levels."""
+        """Return the levels of the quantiles."""
         return {"levels": list(next(iter(sample.template.values())).levels)}
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
-        """What there is to say of predicted quantiles."""
+        """Return the findings of predicted quantiles."""
         return from_quantiles(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Curves of calibration and sharpness."""
+        """Return curves of calibration and sharpness."""
         seen = visible_rows(sample) if options.curves else None
         return {"curves": () if seen is None else QuantileCurves(list(seen.systems.values()))}
 
@@ -79,14 +78,16 @@ class QuantileProblem(RegressionProblem):
     look = Problem.look  # quantiles leave no residuals
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
-        """Of a measure of one number what the mean of the truth loses; the quantiles of the truth
-        would take all rows."""
+        """Return the loss of the mean of the truth for measures of a number, else NaN.
+
+        Quantiles of the truth would need all rows.
+        """
         of_number = measure.definition.reads == "numbers"
         return super().constant(sample, system, measure) if of_number else NAN
 
 
 def _check_levels(systems: Mapping[str, QuantileOutput]) -> None:
-    """That losses over levels are of the same ones."""
+    """Check that all systems predict quantiles at the same levels."""
     first, *others = systems.values()
     for other in others:
         if other.levels != first.levels:

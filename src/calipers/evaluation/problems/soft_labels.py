@@ -1,4 +1,4 @@
-"""Probabilities where the truth of a row is a distribution over the classes."""
+"""Soft labels: the truth of a row is a distribution over the classes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DEFAULT_MEASURES = ("soft-log-loss", "KL-divergence", "soft-Brier")
 
 @dataclass(frozen=True, eq=False)
 class SoftLabelProblem(Problem):
-    """How near predicted distributions come to true ones."""
+    """Prediction of class distributions, compared with true distributions."""
 
     task = "classification"
     kind: ClassVar[str] = "distributions"
@@ -54,8 +54,10 @@ class SoftLabelProblem(Problem):
         probability: Any,
         unused: Mapping[str, Any],
     ) -> SoftLabelProblem:
-        """Of the classes that labels or the columns of the truth name; ``unused`` is what such a
-        truth goes without."""
+        """Build the problem from the classes that ``labels`` or the columns of the truth name.
+
+        ``unused`` holds the arguments that must not be given with such a truth.
+        """
         for name in (name for name, value in unused.items() if value is not None):
             raise InputError(f"truth: is a distribution a row, which goes without {name}=")
         if probability is None:
@@ -65,18 +67,18 @@ class SoftLabelProblem(Problem):
         return cls(class_names(truth, labels))
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, SoftLabelOutput]:
-        """The systems on some rows."""
+        """Return the systems on a batch of rows."""
         counted, rows = batch.frequencies, (batch.weights, settings, batch.clusters)
         target, said = read_distributions(batch["truth"], batch["probability"], self.names)
         truth = counted(target)
         return {n: SoftLabelOutput(n, truth, counted(of), *rows) for n, of in said.items()}
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
-        """The measures that are asked for, all of which have a value."""
+        """Return the requested measures, all of which are always defined."""
         return select_measures(options.measures, DEFAULT_MEASURES, self.task)
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
-        """The classes."""
+        """Return the classes."""
         return {"classes": list(self.names), "truth": "a distribution a row"}
 
     # --- Streams ---------------------------------------------------------------------------------
@@ -84,18 +86,18 @@ class SoftLabelProblem(Problem):
     def template(
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, SoftLabelOutput]:
-        """Systems that say of two rows what is true of them, that all classes are as probable."""
+        """Return systems on two rows whose truth and predictions are uniform distributions."""
         return self.systems(constant_batch(columns, np.zeros(2), probability=True), settings)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> FloatArray:
-        """The weight of all rows, and of each class by its shares of them."""
+        """Return the weight of all rows, and the total probability of each class."""
         one = next(iter(systems.values()))
         weight = np.ones(len(one.truth)) if one.weight is None else one.weight
         return np.append(weight.sum(), weight @ one.truth)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
-        """What the mean of the true distributions loses, in one more look at the truth."""
+        """Return the loss of the mean true distribution, from one more pass over the truth."""
         asked = [m for m in sample.measures if m.definition.constant_value is not None]
         if measure not in asked or not sample.is_rereadable:
             return NAN
@@ -113,12 +115,12 @@ class SoftLabelProblem(Problem):
 
     @property
     def plan(self) -> dict[str, Any]:
-        """The classes."""
+        """Parameters of the problem: its classes."""
         return {"classes": self.names}
 
 
 def class_names(truth: Any, labels: Sequence[Any] | None = None) -> tuple[str, ...]:
-    """The classes of a distribution: those named, or as its columns are called."""
+    """Return the classes of a distribution: those given, or the names of its columns."""
     if labels is not None:
         return tuple(map(label_name, labels))
     by_name = probability_columns(truth)
@@ -126,7 +128,7 @@ def class_names(truth: Any, labels: Sequence[Any] | None = None) -> tuple[str, .
 
 
 def n_rows(truth: Any) -> int:
-    """How many rows a distribution has, whatever its columns are named by."""
+    """Return the number of rows of a distribution, whatever the names of its columns."""
     if not probability_columns(truth):
         return len(to_matrix(truth, "truth"))
     first = column_names(truth)[0]
@@ -137,7 +139,7 @@ def n_rows(truth: Any) -> int:
 def read_distributions(
     truth: Any, probability: Any, names: tuple[str, ...]
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
-    """What is true of each row, and what each system says of it, all checked."""
+    """Return the true distributions, and those that each system predicts, checked."""
     rows, alone = n_rows(truth), has_class_columns(probability, names)
     systems = named_systems({UNNAMED: probability} if alone else probability, "probability")
     said = {
@@ -148,6 +150,6 @@ def read_distributions(
 
 
 def _table(values: Any, what: str, names: tuple[str, ...], rows: int) -> FloatArray:
-    """A distribution a row, checked."""
+    """Return a table with one distribution per row, checked."""
     nobody = ClassLabels(names, np.zeros(rows, np.intp))
     return np.asarray(probability_matrix(values, nobody, what)[0], np.float64)

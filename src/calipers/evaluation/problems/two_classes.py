@@ -1,4 +1,4 @@
-"""A positive class against a negative one: by labels, scores or probabilities."""
+"""Binary classification, evaluated by labels, scores or probabilities."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _DEFAULTS = (
 
 
 def default_measures(systems: Mapping[str, BinaryOutput]) -> list[str]:
-    """Every usual measure that all systems can serve."""
+    """Return the default measures that all systems serve."""
     certain = any(system.is_certain for system in systems.values())
     return [
         name
@@ -88,7 +88,7 @@ def default_measures(systems: Mapping[str, BinaryOutput]) -> list[str]:
 
 
 def omitted_reason(systems: Mapping[str, BinaryOutput]) -> tuple[str, ...]:
-    """Why the recalibration is not among the usual measures."""
+    """Return a note on why recalibration is not among the default measures, if it is not."""
     certain = [name for name, system in systems.items() if system.is_certain]
     if not certain:
         return ()
@@ -120,7 +120,7 @@ def make_binary_systems(
     threshold: Threshold,
     repeats: RowRepeats,
 ) -> dict[str, BinaryOutput]:
-    """The systems by name, every column checked."""
+    """Build the systems by name, with every column checked."""
     if predicted is None and score is None and probability is None:
         raise InputError("nothing to evaluate: give predicted=, score= or probability=")
     if threshold is not None and score is None and probability is None:
@@ -161,7 +161,7 @@ def make_binary_systems(
 
 
 def _tune_threshold(system: BinaryOutput, rule: ThresholdRule, what: str) -> BinaryOutput:
-    """The system at the threshold of its scores that the rule chooses on its rows."""
+    """Return the system at the threshold that a rule chooses on its own rows."""
     assert system.score is not None
     table = ScoreTable.from_rows(system.labels.positive, system.score, system.weight)
     cut = float(rule.threshold(table))
@@ -173,9 +173,11 @@ def _tune_threshold(system: BinaryOutput, rule: ThresholdRule, what: str) -> Bin
 def select_unthresholded(
     systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
 ) -> tuple[list[BinaryOutput], list[Measure]]:
-    """The systems that have scores and no threshold, where the accuracy (or the error rate) is
-    asked for, and these measures: the accuracy of scores is that of the best threshold then. Any
-    other measure of counts is an error, as it has no threshold of its own."""
+    """Return the systems with scores but no threshold, and the requested accuracies.
+
+    If accuracy or error rate is requested, it is computed at the best threshold for these systems.
+    Any other measure of counts raises an error, as it has no threshold of its own.
+    """
     of_labels = [m for m in measures if m.definition.reads == "labels"]
     found = [m for m in of_labels if m.definition.name in _OF_ACCURACY and not m.viewed]
     bare = [s for s in systems.values() if s.predicted is None and s.score is not None]
@@ -190,8 +192,10 @@ def select_unthresholded(
 def tune_for_accuracy(
     systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
 ) -> tuple[dict[str, BinaryOutput], tuple[str, ...]]:
-    """The systems, those :func:`select_unthresholded` at that of the best accuracy; and a note that
-    says so."""
+    """Return the systems with missing thresholds set to that of the best accuracy, and a note.
+
+    These are the systems of :func:`select_unthresholded`.
+    """
     bare, found = select_unthresholded(systems, measures)
     if not bare:
         return dict(systems), ()
@@ -226,10 +230,10 @@ def _check_thresholds(threshold: Any, systems: Mapping[str, BinaryOutput]) -> No
 
 @dataclass(frozen=True, eq=False)
 class BinaryProblem(ClassificationProblem):
-    """How well systems tell a positive class from a negative one.
+    """Classification into a positive and a negative class.
 
-    ``names`` are the negative class and the positive one, and ``positive`` says of every class that
-    there is whether it is that one: several may make up the negative one.
+    ``names`` are the negative and the positive class. ``positive`` states for each class whether
+    it is the positive one; several classes may form the negative one.
     """
 
     kind: ClassVar[str] = "two classes"
@@ -250,7 +254,10 @@ class BinaryProblem(ClassificationProblem):
         undefined: str,
         predicted: Any = None,
     ) -> BinaryProblem:
-        """Of the labels that occur or are named, or, where one alone occurs, are predicted."""
+        """Build the problem from the labels that occur or are named.
+
+        If only one label occurs in the truth, the predicted labels are used as well.
+        """
         said = _predicted_classes(predicted) if labels is None and len(truth.labels) == 1 else ()
         two = encode_binary(truth, positive, said=said, both=labels)
         known = {name: name == two.names[1] for name in two.classes}
@@ -258,12 +265,12 @@ class BinaryProblem(ClassificationProblem):
 
     @property
     def other_classes(self) -> tuple[str, ...]:
-        """The classes that are taken together, where there are more than two."""
+        """Classes that are collapsed into the negative class, if there are more than two."""
         negative = tuple(name for name, own in self.positive.items() if not own)
         return negative if self.names[0] not in negative else ()
 
     def labels(self, truth: Any) -> BinaryLabels:
-        """The classes of some rows."""
+        """Return the binary labels of a column of truth."""
         column = encode_labels(truth, "truth")
         place, known = label_index(self.positive), list(self.positive.values())
         is_positive = np.zeros(len(column.labels), bool)
@@ -282,7 +289,7 @@ class BinaryProblem(ClassificationProblem):
         return BinaryLabels(self.names, positive, self.other_classes, tuple(self.positive))
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, BinaryOutput]:
-        """The systems on some rows."""
+        """Return the systems on a batch of rows."""
         labels, counted = self.labels(batch["truth"]), batch.frequencies
         rows = replace(labels, positive=counted(labels.positive))
         plain = partial(
@@ -296,7 +303,7 @@ class BinaryProblem(ClassificationProblem):
         return make_binary_systems(plain, labels, *said, self.threshold, counted)
 
     def statistic(self, system: BinaryOutput, kind: type) -> Any:
-        """The counts of labels, and the table of scores."""
+        """Return the confusion matrix or the table of scores of a system."""
         if kind is ConfusionMatrix and system.predicted is not None:
             return system.counts.matrix
         return system.table if kind is ScoreTable and system.score is not None else None
@@ -304,25 +311,25 @@ class BinaryProblem(ClassificationProblem):
     # --- Measures --------------------------------------------------------------------------------
 
     def default_measures(self, systems: Mapping[str, BinaryOutput]) -> Sequence[str]:
-        """Every usual measure that all systems can serve."""
+        """Return the default measures that all systems serve."""
         return default_measures(systems)
 
     def prepare(
         self, systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
     ) -> tuple[dict[str, BinaryOutput], Sequence[str]]:
-        """The systems, where the accuracy of scores is asked for at the threshold of the best."""
+        """Return the systems, at the threshold of the best accuracy if they need one."""
         return tune_for_accuracy(systems, measures)
 
     # --- What an evaluation has beside estimates -------------------------------------------------
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
-        """Thresholds that a rule chose on the rows."""
+        """Return the thresholds that a rule chose on the rows, as estimates."""
         systems = (sample.rows or {}).values()
         chosen = [(s.chosen_threshold, s.n_rows) for s in systems if s.chosen_threshold is not None]
         return [to_estimate(c.point_estimate(rows), "threshold", c.system) for c, rows in chosen]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
-        """Which class is positive, and from which threshold on."""
+        """Return the positive class, the thresholds, and undefined values."""
         systems = sample.template.items()
         return {
             "positive": self.names[1],
@@ -333,8 +340,7 @@ class BinaryProblem(ClassificationProblem):
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """That several classes were taken for one, that all rows are of one class, and what is left
-        out."""
+        """Return notes on collapsed classes, on rows of only one class, and on omitted measures."""
         if not sample.rows:
             return _collapse_note(self.names[1], self.other_classes)
         labels = next(iter(sample.rows.values())).labels
@@ -349,16 +355,16 @@ class BinaryProblem(ClassificationProblem):
         )
 
     def slice_notes(self, sample: Sample) -> Sequence[str]:
-        """That a threshold which a rule chose on all rows is no slice's own."""
+        """Return notes that a threshold chosen on all rows is not tuned for each slice."""
         tuned = (s.chosen_threshold for s in (sample.rows or {}).values())
         return [threshold_note(c.system, c.threshold, c.rule) for c in tuned if c is not None]
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
-        """What there is to say of two classes."""
+        """Return the findings of binary classifiers."""
         return from_binary(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Confusion matrices, and curves of scores."""
+        """Return confusion matrices, and curves of scores."""
         return {
             "confusions": self.confusions(sample),
             "curves": self._curves(sample) if options.curves else (),
@@ -376,7 +382,7 @@ class BinaryProblem(ClassificationProblem):
     def template(
         self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, BinaryOutput]:
-        """Systems on a row of either class."""
+        """Return systems on one row of each class."""
         cuts = self.threshold.values() if isinstance(self.threshold, Mapping) else [self.threshold]
         if any(isinstance(cut, str | ThresholdRule) for cut in cuts):
             raise InputError(
@@ -403,8 +409,7 @@ class BinaryProblem(ClassificationProblem):
     def check_stream(
         self, systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
     ) -> None:
-        """That the systems serve the measures, with a threshold that is not chosen among all
-        rows."""
+        """Check that the systems serve the measures without a threshold chosen on all rows."""
         bare, found = select_unthresholded(systems, measures)
         if bare:
             raise InputError(
@@ -416,13 +421,13 @@ class BinaryProblem(ClassificationProblem):
 
     @staticmethod
     def summary(systems: Mapping[str, BinaryOutput]) -> FloatArray:
-        """The weight of the negatives and of the positives."""
+        """Return the weight of the negatives and of the positives."""
         one = next(iter(systems.values()))
         return np.bincount(one.labels.positive, one.weight, 2).astype(np.float64)
 
     @property
     def plan(self) -> dict[str, Any]:
-        """The classes and the threshold."""
+        """Classes, threshold and conventions of the problem."""
         return {
             "classes": self.names,
             "known": dict(self.positive),
@@ -433,7 +438,7 @@ class BinaryProblem(ClassificationProblem):
 
 
 def _predicted_classes(predicted: Any) -> list[str]:
-    """The classes that systems predict."""
+    """Return the classes that systems predict."""
     if predicted is None:
         return []
     return [
@@ -444,7 +449,7 @@ def _predicted_classes(predicted: Any) -> list[str]:
 
 
 def _collapse_note(positive: str, others: tuple[str, ...]) -> tuple[str, ...]:
-    """That several classes were taken for one."""
+    """Return a note that several classes were collapsed into the negative one."""
     if not others:
         return ()
     named = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")

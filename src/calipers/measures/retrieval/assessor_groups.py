@@ -1,8 +1,9 @@
-"""Measures of rankings that several assessors judged, each on their own.
+"""Measures of rankings that several assessors judged independently.
 
-A group of judgments is what one assessor says. A measure is computed by each group alone, with the
-group's own R, and averaged over the groups of the topic; a group without a relevant document counts
-0, as in trec_eval. A document that a group does not name is not relevant to it.
+A group of judgments is those of one assessor. A measure is computed with the judgments of each
+group alone, with the group's own R, and averaged over the groups of the topic. A group without
+relevant documents counts as 0, as in trec_eval. A document that a group did not judge is
+non-relevant for it.
 """
 
 from __future__ import annotations
@@ -28,23 +29,32 @@ by_assessor = partial(
 
 @by_assessor("AP-jg", aliases=("map_avgjg", "AP_jg"), perfect=1.0, undefined=NO_RELEVANT)
 def average_precision_by_group(g: GroupedRankings, rel: int = 1) -> FloatArray:
-    """Average precision, averaged over groups of judgments: AP by each group of the topic alone."""
+    """Average precision, averaged over groups of judgments: AP by each group of the topic alone.
+
+    It ranges from 0 to 1 and is undefined if no group has a relevant document.
+    """
     return _mean(g, average_precision(g.to_group_rankings, rel=rel))
 
 
 @by_assessor("P-jg", aliases=("P_avgjg", "P_jg"))
 def precision_by_group(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
-    """Precision at k, averaged over groups of judgments: P@k by each group of the topic alone."""
+    """Precision at k, averaged over groups of judgments: P@k by each group of the topic alone.
+
+    It ranges from 0 to 1.
+    """
     return _mean(g, precision_at(g.to_group_rankings, cutoff, rel))
 
 
 @by_assessor("Rprec-jg", aliases=("Rprec_mult_avgjg", "Rprec_jg"), undefined=NO_RELEVANT)
 def r_precision_by_group(g: GroupedRankings, rel: int = 1, multiple: float = 1.0) -> FloatArray:
-    """R-precision, averaged over groups of judgments: precision at rank R, or at the rank
-    ⌊m·R + 0.9⌋ for a ``multiple`` m, with the R of each group."""
+    """R-precision, averaged over groups of judgments: precision at rank R by each group alone.
+
+    With a ``multiple`` m it is the precision at rank ⌊m·R + 0.9⌋. R is that of each group. It
+    ranges from 0 to 1 and is undefined if no group has a relevant document.
+    """
     return _mean(g, r_precision(g.to_group_rankings, rel=rel, multiple=multiple))
 
 
 def _mean(g: GroupedRankings, values: FloatArray) -> FloatArray:
-    """Over the groups of each topic, undefined values as 0."""
+    """Compute the mean over the groups of each topic, with undefined values as 0."""
     return g.sum_of_groups(np.nan_to_num(values)) / np.maximum(np.diff(g.groups), 1)

@@ -1,4 +1,4 @@
-"""Measures of rankings with relevant and other documents."""
+"""Measures of rankings with binary relevance."""
 
 from __future__ import annotations
 
@@ -17,21 +17,29 @@ ELEVEN = tuple(tenth / 10 for tenth in range(11))
 
 @ranking("P", aliases=("precision", "prec"), shares=("precision",), ties="linear")
 def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
-    """Precision at k: relevant documents among the first k, over k, also where fewer were
-    retrieved."""
+    """Precision at k: the number of relevant documents among the first k, over k.
+
+    It is divided by k even if fewer documents were retrieved. It ranges from 0 to 1.
+    """
     return r.relevant_retrieved(rel, cutoff) / cutoff
 
 
 @ranking("R", aliases=("recall",), shares=("recall",), undefined=NO_RELEVANT, ties="linear")
 def recall_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
-    """Recall at k: relevant documents among the first k, over R."""
+    """Recall at k: the number of relevant documents among the first k, over R.
+
+    It ranges from 0 to 1 and is undefined without relevant documents.
+    """
     return r.relevant_retrieved(rel, cutoff) / r.relevant(rel)
 
 
 @of_relevant("RelP", aliases=("relative_P", "R_cap", "capped_recall"), ties="linear")
 def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
-    """Relative precision at k: relevant documents among the first k, over min(k, R), the most that
-    there could be; also called capped recall."""
+    """Relative precision at k: the number of relevant documents among the first k, over min(k, R).
+
+    The denominator is the largest possible number. The measure is also called capped recall. It
+    ranges from 0 to 1 and is undefined without relevant documents.
+    """
     return r.relevant_retrieved(rel, cutoff) / np.minimum(r.relevant(rel), cutoff)
 
 
@@ -47,18 +55,21 @@ def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> Float
 def f_at(
     r: JudgedRankings, cutoff: int, rel: int = 1, beta: float = 1.0, alpha: float | None = None
 ) -> FloatArray:
-    """F_β at k: the weighted harmonic mean of P@k and R@k, (1 + β²)·found / (β²·R + k), with the
-    number found among the first k.
+    """F_β at k: the weighted harmonic mean of P@k and R@k, (1 + β²)·TP / (β²·R + k).
 
-    Given ``alpha`` it is found / (α·k + (1 − α)·R), that is β² = (1 − α)/α. At β = ∞ it is R@k.
+    TP is the number of relevant documents among the first k. Given ``alpha`` it is TP / (α·k + (1 −
+    α)·R), that is β² = (1 − α)/α. With β = ∞ it is R@k. It ranges from 0 to 1 and is undefined
+    without relevant documents.
     """
     share, found = precision_weight(beta, alpha), r.relevant_retrieved(rel, cutoff)
     return found / (weighted_term(1 - share, r.relevant(rel)) + share * cutoff)
 
 
 def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
-    """The probability of a relevant document among the first k: hypergeometric in the block of
-    tied documents that the cutoff goes through."""
+    """Compute the probability of a relevant document among the first k, over orders of ties.
+
+    It is hypergeometric in the block of tied documents that the cutoff is in.
+    """
     hit = r.hits(rel)
     _, tied = r.count_ties(hit)
     size = r.tied_to - r.tied_from + 1
@@ -84,11 +95,11 @@ def success_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
 def average_precision_over_ties(
     r: JudgedRankings, cutoff: int | None = None, rel: int = 1, denominator: str = "R"
 ) -> FloatArray:
-    """The expected average precision over orders of tied documents.
+    """Compute the expected average precision over orders of tied documents.
 
-    In a block of b tied documents, m of them relevant, from rank f on, with c relevant ones above,
-    a relevant document at rank i has on average c + 1 + (i − f)(m − 1)/(b − 1) relevant ones down
-    to it (McSherry and Najork 2008).
+    In a block of b tied documents from rank f on, m of them relevant, with c relevant documents
+    above, the expected number of relevant documents down to a relevant document at rank i is c + 1
+    + (i − f)(m − 1)/(b − 1) (McSherry and Najork 2008).
     """
     hit = r.hits(rel)
     before, tied = r.count_ties(hit)
@@ -100,7 +111,7 @@ def average_precision_over_ties(
 
 
 def _unretrieved_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
-    """Where there is nothing to divide by, of topics with relevant documents."""
+    """Return where the denominator is 0 in spite of relevant documents."""
     none = (r.relevant(p["rel"]) > 0) & (r.relevant_retrieved(p["rel"], p["cutoff"]) == 0)
     return none & (p["denominator"] == "found")
 
@@ -114,12 +125,13 @@ def _unretrieved_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 def average_precision(
     r: JudgedRankings, cutoff: int | None = None, rel: int = 1, denominator: str = "R"
 ) -> FloatArray:
-    """Average precision: the precision at the rank of each relevant document retrieved (within
-    the cutoff), summed and divided by R; its mean over topics is MAP.
+    """Average precision: the sum of the precision at the rank of each relevant document, over R.
 
-    ``denominator`` is what the sum is divided by: ``'R'``, as trec_eval does; ``'min(k,R)'``, so
+    Relevant documents that were not retrieved (within the cutoff) add 0. The mean over topics is
+    MAP. ``denominator`` is what the sum is divided by: ``'R'``, as in trec_eval; ``'min(k,R)'``, so
     that a perfect ranking scores 1 at every cutoff; or ``'found'``, the number of relevant
-    documents retrieved within the cutoff.
+    documents retrieved within the cutoff. It ranges from 0 to 1 and is undefined without relevant
+    documents.
     """
     precision = np.where(r.hits(rel, cutoff), r.hits_so_far(rel) / r.rank, 0.0)
     return r.sum(precision) / _denominator(r, cutoff, rel, denominator)
@@ -133,9 +145,10 @@ def average_precision(
     reference="Voorhees 2004, TREC Robust track; Robertson 2006",
 )
 def geometric_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Average precision, summed up as its geometric mean over topics.
+    """Average precision, summarized by its geometric mean over topics.
 
-    Values below 0.00001 count as that, as trec_eval has it: exp(mean ln max(AP, 10⁻⁵)).
+    Values below 0.00001 are replaced by 0.00001, as in trec_eval: exp(mean ln max(AP, 10⁻⁵)). It
+    ranges from 10⁻⁵ to 1 and is undefined without relevant documents.
     """
     return average_precision(r, rel=rel)
 
@@ -143,9 +156,11 @@ def geometric_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
 def reciprocal_rank_over_ties(
     r: JudgedRankings, cutoff: int | None = None, rel: int = 1
 ) -> FloatArray:
-    """The expected reciprocal rank over orders of tied documents: in the first block with relevant
-    documents, m of b, the first of them is at place j with probability
-    m/(b − j) · Π_{i<j} (b − m − i)/(b − i), counted from 0."""
+    """Compute the expected reciprocal rank over orders of tied documents.
+
+    In the first block with relevant documents, m of b, the first of them has the position j,
+    counted from 0, with probability m/(b − j) · Π_{i<j} (b − m − i)/(b − i).
+    """
     hit = r.hits(rel)
     _, tied = r.count_ties(hit)
     out = np.zeros(len(r))
@@ -165,8 +180,10 @@ def reciprocal_rank_over_ties(
     ties=reciprocal_rank_over_ties,
 )
 def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
-    """Reciprocal rank: 1 / rank of the first relevant document, 0 where there is none (within the
-    cutoff); its mean over topics is MRR."""
+    """Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none.
+
+    Documents beyond the cutoff do not count. The mean over topics is MRR. It ranges from 0 to 1.
+    """
     first = r.hits(rel, cutoff) & (r.hits_so_far(rel) == 1)
     return r.sum(np.where(first, 1 / r.rank, 0.0))
 
@@ -181,7 +198,8 @@ def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) 
 def r_precision(r: JudgedRankings, rel: int = 1, multiple: float = 1.0) -> FloatArray:
     """R-precision: precision at rank R, the number of relevant documents.
 
-    With a ``multiple`` m, at rank m·R, rounded to a whole one as trec_eval does: ⌊m·R + 0.9⌋.
+    With a ``multiple`` m it is the precision at rank m·R, rounded as in trec_eval: ⌊m·R + 0.9⌋. It
+    ranges from 0 to 1 and is undefined without relevant documents.
     """
     cutoff = np.trunc(multiple * r.relevant(rel) + 0.9)
     deepest = cutoff[r.topic]
@@ -202,15 +220,19 @@ def r_precision(r: JudgedRankings, rel: int = 1, multiple: float = 1.0) -> Float
 def break_even(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Break-even point: the precision at the rank where it equals recall, which is rank R.
 
-    Undefined where fewer than R documents were retrieved: then the two never meet. R-precision is
-    the same with the missing documents counted as not relevant.
+    It ranges from 0 to 1. It is undefined without relevant documents, and if fewer than R documents
+    were retrieved, since precision and recall are then never equal. R-precision is the same with
+    the missing documents counted as non-relevant.
     """
     return r_precision(r, rel=rel)
 
 
 def n_documents_at_recall(recall: float, relevant: FloatArray, rule: str) -> FloatArray:
-    """How many of so many relevant documents make up a recall; of infinitely many, infinitely
-    many."""
+    """Return the number of relevant documents at which a recall is reached.
+
+    ``relevant`` is the number of all relevant documents; if it is infinite, so is the result,
+    unless the recall is 0.
+    """
     wanted = weighted_term(recall, relevant)
     if rule == "nearest":
         return np.floor(wanted + 0.5)
@@ -223,12 +245,13 @@ def n_documents_at_recall(recall: float, relevant: FloatArray, rule: str) -> Flo
 def interpolated_precision(
     r: JudgedRankings, recall: float, rel: int = 1, rule: str = "least"
 ) -> FloatArray:
-    """Interpolated precision at a recall: the largest precision at any rank with at least that
-    recall, 0 where it is never reached.
+    """Interpolated precision at a recall: the largest precision at any rank with that recall.
 
-    ``rule`` says how many relevant documents make up the recall: ``'least'`` the smallest number
-    whose recall is no lower, ``'nearest'`` the nearest number (trec_eval from 10 on),
-    ``'nine-tenths'`` ⌊recall·R + 0.9⌋ (trec_eval up to 9).
+    Ranks with a higher recall are included. It is 0 if the recall is never reached. ``rule``
+    determines the number of relevant documents at the recall: ``'least'`` is the smallest number
+    whose recall is no lower, ``'nearest'`` the nearest number (trec_eval from 10 on), and
+    ``'nine-tenths'`` ⌊recall·R + 0.9⌋ (trec_eval up to 9). It ranges from 0 to 1 and is undefined
+    without relevant documents.
     """
     so_far = r.hits_so_far(rel)
     reached = r.hits(rel) & (
@@ -244,16 +267,17 @@ def eleven_point_mean(
     recalls: tuple[float, ...] = ELEVEN,
     rule: str = "least",
 ) -> FloatArray:
-    """Eleven-point mean: interpolated precision at recall 0, 0.1, …, 1, averaged.
+    """Eleven-point mean: the mean of interpolated precision at recall 0, 0.1, …, 1.
 
-    ``recalls`` are other points, ``rule`` is that of IPrec.
+    ``recalls`` are other recalls, and ``rule`` is that of IPrec. It ranges from 0 to 1 and is
+    undefined without relevant documents.
     """
     points = [interpolated_precision(r, recall=at, rel=rel, rule=rule) for at in recalls]
     return np.asarray(np.mean(points, axis=0))
 
 
 def _required_count(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
-    """How many relevant documents make up that recall; above 0 one at least."""
+    """Return the number of relevant documents at that recall, at least one if it is above 0."""
     return np.maximum(n_documents_at_recall(recall, r.relevant(rel), "least"), np.sign(recall))
 
 
@@ -269,11 +293,12 @@ def _required_count(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
     },
 )
 def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> FloatArray:
-    """Precision at a recall threshold: the precision at the first rank where that recall is
-    reached; undefined where it never is, as ``precision@recall`` of a classifier.
+    """Precision at a recall threshold: the precision at the first rank where it is reached.
 
-    Interpolated precision (IPrec) takes the largest precision from there on, and 0 where there is
-    none. Recall 0 is reached with the first document.
+    It is undefined if the recall is never reached, as ``precision@recall`` of a classifier is, and
+    without relevant documents. Interpolated precision (IPrec) is the largest precision from that
+    rank on, and 0 if the recall is never reached. Recall 0 is reached at the first document. It
+    ranges from 0 to 1.
     """
     there = r.hits(rel) & (r.hits_so_far(rel) == _required_count(r, recall, rel)[r.topic])
     if recall == 0:
@@ -283,8 +308,11 @@ def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> Float
 
 @of_relevant("system-efficiency", aliases=("efficiency",))
 def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """System efficiency: 1 − d/√2, where d is the smallest distance of the points
-    (recall, precision) of the ranking to (1, 1)."""
+    """System efficiency: 1 − d/√2, where d is the distance of the ranking to the ideal (1, 1).
+
+    It is the smallest distance of the points (recall, precision) of the ranking. It ranges from 0
+    to 1 and is undefined without relevant documents.
+    """
     so_far = r.hits_so_far(rel)
     recall = so_far / r.relevant(rel)[r.topic]
     # Precision falls until the next relevant document, so only these can be nearest.
@@ -294,11 +322,12 @@ def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 @of_relevant("rank-PR-AUC")
 def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Area under the raw precision-recall curve of the ranking, by the lower trapezoid: from the
-    precision just above each relevant document to the precision at it.
+    """Area under the raw precision-recall curve of the ranking, by the lower trapezoid.
 
-    At rank 1 there is nothing above, and the curve starts level. Relevant documents that were not
-    retrieved add nothing: no recall beyond the last one was reached.
+    Each trapezoid goes from the precision just above a relevant document to the precision at it. At
+    rank 1 nothing is above, and the curve starts horizontally. Relevant documents that were not
+    retrieved add no area, since their recall was not reached. It ranges from 0 to 1 and is
+    undefined without relevant documents.
     """
     so_far = r.hits_so_far(rel)
     at = so_far / r.rank
@@ -307,7 +336,7 @@ def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 
 def roc_area_over_ties(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
-    """The expected area: a pair of tied documents counts one half."""
+    """Compute the expected area, in which a pair of tied documents counts one half."""
     hit = r.hits(rel)
     before, tied = r.count_ties(hit)
     return _roc_area(r, collection_size, rel, before + (tied + 1) / 2)
@@ -320,10 +349,12 @@ def roc_area_over_ties(r: JudgedRankings, collection_size: int, rel: int = 1) ->
     ties=roc_area_over_ties,
 )
 def roc_area(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
-    """Area under the ROC curve of the ranking in a collection of known size: the probability that a
-    relevant document stands before one that is not.
+    """Area under the ROC curve of the ranking in a collection of known size.
 
-    The documents that were not retrieved stand behind the others, all at one place.
+    It is the probability that a relevant document is ranked above a non-relevant one. Documents
+    that were not retrieved are tied below all others. It ranges from 0 to 1. It is undefined
+    without relevant or without non-relevant documents, and if the collection is smaller than the
+    judged and retrieved documents imply.
     """
     return _roc_area(r, collection_size, rel, r.hits_so_far(rel))
 
@@ -339,22 +370,27 @@ def _roc_area(r: JudgedRankings, collection_size: int, rel: int, so_far: FloatAr
 
 @ranking("YAAP", aliases=("yaap",), range=(-inf, inf), reference="Robertson 2012")
 def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Yet another average precision: ln((1 + S) / (1 + R − S)), where S is the sum of the
-    precisions at the relevant documents retrieved; AP stretched so that it has no ends."""
+    """Yet another average precision: ln((1 + S) / (1 + R − S)), an unbounded transformation of AP.
+
+    S is the sum of the precisions at the relevant documents retrieved.
+    """
     total = r.sum(np.where(r.hits(rel), r.hits_so_far(rel) / r.rank, 0.0))
     return np.log((1 + total) / (1 + r.relevant(rel) - total))
 
 
 @of_relevant("binG")
 def binary_g(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Binary G: Σ 1/log₂(2 + documents above that are not relevant) over the relevant documents
-    retrieved, over R; trec_eval's measure between AP and nDCG."""
+    """Binary G: Σ 1/log₂(2 + n) over the relevant documents retrieved, over R.
+
+    n is the number of non-relevant documents above. This is trec_eval's measure between AP and
+    nDCG. It ranges from 0 to 1 and is undefined without relevant documents.
+    """
     above = r.rank - r.hits_so_far(rel)
     return r.sum(r.hits(rel) / np.log2(2 + above)) / r.relevant(rel)
 
 
 def _relevant_within_depth(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
-    """Relevant documents down to a rank that differs from topic to topic."""
+    """Count the relevant documents down to a rank per topic."""
     if not r.averaged:
         return r.sum(r.hits(rel) & (r.rank <= deepest))
     shared = r.tied_to - r.tied_from + 1
@@ -362,7 +398,7 @@ def _relevant_within_depth(r: JudgedRankings, rel: int, deepest: FloatArray) -> 
 
 
 def cutoff_mask(rank: IntArray, cutoff: int | None) -> FloatArray:
-    """1 down to the cutoff, and 0 beyond."""
+    """Return 1 for ranks down to the cutoff, and 0 beyond."""
     return np.ones(len(rank)) if cutoff is None else (rank <= cutoff).astype(np.float64)
 
 

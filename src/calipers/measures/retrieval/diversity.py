@@ -1,15 +1,15 @@
-"""Measures of rankings that ought to cover several subtopics without repeating themselves.
+"""Diversity measures of rankings: coverage of several subtopics without redundancy.
 
-A judgment says of which subtopic a document is relevant; grades are relevant (``rel`` or better) or
-not, and S is the number of subtopics with a relevant document, the others being left out. A topic
-without one is undefined. These are the conventions of ndeval, the program of TREC's Web tracks.
+Judgments are per subtopic. Grades of ``rel`` or more are relevant, and S is the number of subtopics
+with a relevant document; the other subtopics are ignored. A topic without such a subtopic is
+undefined. These are the conventions of ndeval, the program of TREC's Web tracks.
 
-The value of a document falls with what stands above it: to a subtopic that has been met j times,
-a further relevant document is worth (1 − α)^j. Measures with an ``n`` divide by the value of an
-ideal list of all judged documents. The best list is hard to find (the problem is NP-complete), so
-the ideal is greedy: at each rank the document worth most there, of equal ones the one with the last
-id, bytewise. The greedy list has at least 1 − 1/e of the best one's value at any cutoff, so that
-these measures can exceed 1, but not e/(e − 1).
+The gain of a document decreases with the documents ranked above it: for a subtopic that j documents
+above are relevant to, a further relevant document gains (1 − α)^j. Normalized measures, with an
+``n``, divide by the value of an ideal list of all judged documents. Finding the best list is
+NP-complete, so the ideal list is greedy: at each rank it has the document of the largest gain
+there, with ties resolved in favor of the last id, bytewise. The greedy list has at least 1 − 1/e of
+the best value at any cutoff, so these measures can exceed 1, but not e/(e − 1).
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ against_ideal = partial(diverse, range=(0, 1 / (1 - math.exp(-1))))
 
 @diverse("alpha-DCG", aliases=("alpha_DCG", "α_DCG", "α-DCG"), reference=CLARKE)
 def alpha_dcg(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) -> FloatArray:
-    """Novelty-biased discounted cumulative gain: Σ (1 − α)^j / log₂(rank + 1) over the first k
-    documents and the subtopics that they are relevant to.
+    """Novelty-biased discounted cumulative gain: Σ (1 − α)^j / log₂(rank + 1), normalized.
 
-    It is divided by what k documents relevant to all S subtopics would get, whether there are such
-    documents or not.
+    The sum is over the first k documents and the subtopics that they are relevant to. It is divided
+    by the value of k documents that are relevant to all S subtopics, whether or not such documents
+    exist. It ranges from 0 to 1.
     """
     return _normalize_by_maximum(g, cutoff, rel, alpha, _log_discount)
 
@@ -58,18 +58,21 @@ def alpha_dcg(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5)
 def alpha_ndcg(
     g: GroupedRankings, cutoff: int | None = None, rel: int = 1, alpha: float = 0.5
 ) -> FloatArray:
-    """Novelty-biased nDCG: alpha-DCG over that of the greedy ideal list, both cut at k."""
+    """Novelty-biased nDCG: alpha-DCG over that of the greedy ideal list, both cut at k.
+
+    It ranges from 0 to e/(e − 1).
+    """
     return _normalize_by_ideal(g, cutoff, rel, alpha, _log_discount)
 
 
 @diverse("ERR-IA", aliases=("ERR_IA",), reference="Chapelle et al. 2009")
 def err_ia(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) -> FloatArray:
-    """Intent-aware expected reciprocal rank: Σ (1 − α)^j / rank over the first k documents and the
-    subtopics that they are relevant to.
+    """Intent-aware expected reciprocal rank: Σ (1 − α)^j / rank, normalized.
 
-    α is the probability that a relevant document satisfies who wants this subtopic. It is divided
-    by what k documents relevant to all S subtopics would get, whether there are such documents or
-    not.
+    The sum is over the first k documents and the subtopics that they are relevant to. α is the
+    probability that a relevant document satisfies a user interested in the subtopic. The sum is
+    divided by the value of k documents that are relevant to all S subtopics, whether or not such
+    documents exist. It ranges from 0 to 1.
     """
     return _normalize_by_maximum(g, cutoff, rel, alpha, _reciprocal_discount)
 
@@ -78,17 +81,20 @@ def err_ia(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) ->
 def nerr_ia(
     g: GroupedRankings, cutoff: int | None = None, rel: int = 1, alpha: float = 0.5
 ) -> FloatArray:
-    """Normalised intent-aware expected reciprocal rank: ERR-IA over that of the greedy ideal list,
-    both cut at k."""
+    """Normalised intent-aware expected reciprocal rank: ERR-IA over that of the greedy ideal list.
+
+    Both are cut at k. It ranges from 0 to e/(e − 1).
+    """
     return _normalize_by_ideal(g, cutoff, rel, alpha, _reciprocal_discount)
 
 
 @diverse("NRBP", reference="Clarke, Kolla and Vechtomova 2009")
 def nrbp(g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float = 0.5) -> FloatArray:
-    """Novelty- and rank-biased precision: (1 − (1 − α)β)/S · Σ (1 − α)^j β^(rank − 1) over the
-    documents retrieved and the subtopics that they are relevant to.
+    """Novelty- and rank-biased precision: (1 − (1 − α)β)/S · Σ (1 − α)^j β^(rank − 1).
 
-    β, the ``patience``, is the probability of going on to the next document.
+    The sum is over the retrieved documents and the subtopics that they are relevant to. β, the
+    ``patience``, is the probability that the user continues to the next document. It ranges from 0
+    to 1.
     """
     subtopics = g.groups_with_relevant(rel)
     total = _gain(g, None, rel, alpha, partial(_geometric_discount, patience))
@@ -99,21 +105,29 @@ def nrbp(g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float =
 def nnrbp(
     g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float = 0.5
 ) -> FloatArray:
-    """Normalised novelty- and rank-biased precision: NRBP over that of the greedy ideal list."""
+    """Normalised novelty- and rank-biased precision: NRBP over that of the greedy ideal list.
+
+    It ranges from 0 to e/(e − 1).
+    """
     return _normalize_by_ideal(g, None, rel, alpha, partial(_geometric_discount, patience))
 
 
 @diverse("P-IA", aliases=("P_IA",), reference="Clarke, Craswell and Soboroff 2009")
 def precision_ia(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
-    """Intent-aware precision at k: P@k for each of the S subtopics, averaged."""
+    """Intent-aware precision at k: the mean of P@k over the S subtopics.
+
+    It ranges from 0 to 1.
+    """
     found = _RetrievedJudgments(g, rel, cutoff)
     return found.sum(np.ones(len(found.rank))) / (cutoff * g.groups_with_relevant(rel))
 
 
 @diverse("AP-IA", aliases=("AP_IA", "MAP_IA", "MAP-IA"), reference="Agrawal et al. 2009")
 def average_precision_ia(g: GroupedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
-    """Intent-aware average precision: AP for each of the S subtopics (within the cutoff),
-    averaged."""
+    """Intent-aware average precision: the mean of AP over the S subtopics (within the cutoff).
+
+    It ranges from 0 to 1.
+    """
     found = _RetrievedJudgments(g, rel, cutoff)
     relevant = g.relevant_of_group(rel)[found.group]
     precision = (found.met + 1) / found.rank
@@ -127,15 +141,20 @@ def average_precision_ia(g: GroupedRankings, cutoff: int | None = None, rel: int
     reference="Zhai et al. 2003",
 )
 def subtopic_recall(g: GroupedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
-    """Subtopic recall: the share of the S subtopics that a document among the first k is relevant
-    to."""
+    """Subtopic recall: the proportion of the S subtopics with a relevant document in the first k.
+
+    It ranges from 0 to 1.
+    """
     found = _RetrievedJudgments(g, rel, cutoff)
     return found.sum(found.met == 0) / g.groups_with_relevant(rel)
 
 
 class _RetrievedJudgments:
-    """The relevant judgments of retrieved documents (within the cutoff): rank, group, and how many
-    relevant documents of the group stand above."""
+    """Relevant judgments of retrieved documents, within the cutoff.
+
+    For each judgment these are the rank, the group, and ``met``, the number of relevant documents
+    of the group that are ranked above.
+    """
 
     def __init__(self, g: GroupedRankings, rel: int, cutoff: int | None) -> None:
         rank, group = g.rank[g.rank_index], g.group_of_judgment
@@ -150,7 +169,7 @@ class _RetrievedJudgments:
         self._rankings = g
 
     def sum(self, values: npt.NDArray[np.generic]) -> FloatArray:
-        """Per topic, the sum of a value per judgment."""
+        """Sum a value per judgment within each topic."""
         by_group = np.bincount(self.group, values, minlength=len(self._rankings.group_names))
         return self._rankings.sum_of_groups(by_group)
 
@@ -158,7 +177,7 @@ class _RetrievedJudgments:
 def _gain(
     g: GroupedRankings, cutoff: int | None, rel: int, alpha: float, discount: Discount
 ) -> FloatArray:
-    """Per topic, the discounted worth of what was retrieved."""
+    """Compute the discounted gain of the retrieved documents per topic."""
     found = _RetrievedJudgments(g, rel, cutoff)
     return found.sum((1.0 - alpha) ** found.met * discount(found.rank))
 
@@ -179,7 +198,7 @@ def _normalize_by_ideal(
 
 
 def _greedy_ideal_ranks(g: GroupedRankings, cutoff: int | None, rel: int, alpha: float) -> IntArray:
-    """The rank of each judged document in the ideal list, 0 beyond the cutoff."""
+    """Return the rank of each judged document in the greedy ideal list, 0 beyond the cutoff."""
     rank = np.zeros(len(g.rank), np.int64)
     relevant = g.level >= rel
     for t in range(len(g)):

@@ -1,8 +1,9 @@
-"""Measures of rankings whose documents have graded relevance.
+"""Measures of rankings with graded relevance.
 
-A document's gain is its grade, unless ``gains`` says otherwise for that grade; negative grades and
-unjudged documents gain nothing. With a gain for −1, unjudged documents get it, and with one for −2
-those that the judgments name with a negative grade, as in trec_eval.
+The gain of a document is its grade, unless ``gains`` maps the grade to another gain. Negative
+grades and unjudged documents have no gain. If ``gains`` has an entry for −1, it is the gain of
+unjudged documents, and an entry for −2 is the gain of documents that are judged with a negative
+grade, as in trec_eval.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ JARVELIN = "Järvelin and Kekäläinen 2002; Burges et al. 2005"
 
 
 def _no_gain(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
-    """Where no judged document has a positive gain."""
+    """Return where no judged document has a positive gain."""
     gained = grade_gain(r.judged_grade, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
     return r.ideal(gained).length == 0
 
@@ -36,7 +37,7 @@ of_gain = partial(ranking, perfect=1.0, undefined=NO_GAIN)
 
 
 def _above_scale(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
-    """Where a grade is higher than the scale that was stated, if the measure looks at it."""
+    """Return where a grade exceeds the given scale, if the measure depends on it."""
     return (p.get("gain", "scale") == "scale") & (r.highest_grade > p["max_grade"])
 
 
@@ -47,14 +48,20 @@ ABOVE_SCALE = {"grade_above_scale": _above_scale}
 def cumulative_gain(
     r: JudgedRankings, cutoff: int | None = None, gains: Gains = None
 ) -> FloatArray:
-    """Cumulative gain: the sum of the gains of the first k documents."""
+    """Cumulative gain: the sum of the gains of the first k documents.
+
+    It is 0 or more.
+    """
     r, gain = add_gains(r, gains)
     return r.sum(gain * r.map_ranks(lambda rank: cutoff_mask(rank, cutoff)))
 
 
 @ranking("nCG", aliases=("normalised_cg",), ties="linear", undefined=ABOVE_SCALE)
 def normalised_cumulative_gain(r: JudgedRankings, cutoff: int, max_grade: int) -> FloatArray:
-    """Cumulative gain over k times the highest grade of the scale; P@k when grades are 0 and 1."""
+    """Cumulative gain over k times the highest grade of the scale; P@k when grades are 0 and 1.
+
+    It ranges from 0 to 1 and is undefined if a grade exceeds ``max_grade``.
+    """
     return cumulative_gain(r, cutoff) / (cutoff * max_grade)
 
 
@@ -74,10 +81,10 @@ def dcg(
 ) -> FloatArray:
     """Discounted cumulative gain: Σ gain · discount over the first k documents.
 
-    ``dcg='log2'``: the gain is the grade, the discount 1 / log₂(rank + 1). ``'exp-log2'``: the gain
-    is 2^grade − 1. ``'log-base'``: Järvelin and Kekäläinen's own discount 1 / max(1, log_b rank),
-    with b given as ``base``. ``gains`` gives grades other gains; grades below ``min_grade`` gain
-    nothing.
+    With ``dcg='log2'`` the gain is the grade and the discount is 1 / log₂(rank + 1). With
+    ``'exp-log2'`` the gain is 2^grade − 1. With ``'log-base'`` the discount is Järvelin and
+    Kekäläinen's own, 1 / max(1, log_b rank), with b given as ``base``. ``gains`` maps grades to
+    other gains; grades below ``min_grade`` have no gain. It is 0 or more if no gain is negative.
     """
     r, gain = add_gains(r, gains, dcg, min_grade)
     return r.sum(gain * r.map_ranks(lambda rank: rank_discount(rank, cutoff, dcg, base)))
@@ -92,8 +99,11 @@ def ideal_dcg(
     min_grade: int | None = None,
     base: float = 2.0,
 ) -> FloatArray:
-    """Ideal DCG: that of the ideal list, which holds all judged documents of the topic with a
-    positive gain, best first."""
+    """Ideal DCG: the DCG of the ideal list.
+
+    The ideal list has all judged documents of the topic with a positive gain, in decreasing order
+    of gain. It is 0 or more.
+    """
     best = r.ideal(grade_gain(r.judged_grade, gains, dcg, min_grade))
     return best.sum(best.gain * rank_discount(best.rank, cutoff, dcg, base))
 
@@ -102,7 +112,7 @@ _dcg = dcg
 
 
 def _empty_ideal_mask(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
-    """Where the ideal list of what was retrieved is empty, and that of all judged is not."""
+    """Return where only the ideal list of the retrieved documents is empty."""
     if p["ideal"] != "retrieved":
         return np.zeros(len(r), bool)
     full, gain = add_gains(r, p["gains"], p["dcg"], p["min_grade"])
@@ -127,9 +137,10 @@ def ndcg(
 ) -> FloatArray:
     """Normalised discounted cumulative gain: DCG over the DCG of the ideal list.
 
-    The ideal list holds all judged documents of the topic, best gain first, cut at k. With
-    ``ideal='uncut'`` it is not cut; with ``'retrieved'`` it holds the retrieved documents only, as
-    in a library that knows no others. Gain and discount are those of DCG.
+    The ideal list has all judged documents of the topic, in decreasing order of gain, and is cut at
+    k. With ``ideal='uncut'`` it is not cut; with ``'retrieved'`` it has the retrieved documents
+    only, as in libraries that do not know the others. Gain and discount are those of DCG. It ranges
+    from 0 to 1 and is undefined if no judged document has a positive gain.
     """
     gained = _dcg(r, cutoff, dcg, gains, min_grade, base)
     if ideal == "retrieved":
@@ -150,15 +161,22 @@ def ndcg(
     reference="Järvelin and Kekäläinen 2002; scaled as in cwl_eval",
 )
 def scaled_dcg(r: JudgedRankings, cutoff: int, max_grade: int = 1) -> FloatArray:
-    """Scaled DCG: DCG at k over that of k documents of the highest grade of the scale, whether or
-    not there are so many."""
+    """Scaled DCG: DCG at k over that of k documents of the highest grade of the scale.
+
+    The denominator does not depend on the number of documents of the highest grade. It ranges from
+    0 to 1 and is undefined if a grade exceeds ``max_grade``.
+    """
     return _dcg(r, cutoff) / (max_grade * np.sum(1 / np.log2(np.arange(cutoff) + 2)))
 
 
 @of_gain("nDCG-rel", aliases=("ndcg_rel",), monotone=False)
 def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
-    """NDCG averaged over the documents with a gain: for each one retrieved, nDCG at its rank, for
-    each other one that of the whole ranking; trec_eval's ``ndcg_rel``."""
+    """NDCG averaged over the documents with a gain: trec_eval's ``ndcg_rel``.
+
+    A retrieved document contributes nDCG at its rank, and a document that was not retrieved
+    contributes nDCG of the whole ranking. It ranges from 0 to 1 and is undefined if no judged
+    document has a positive gain.
+    """
     r, gain = add_gains(r, gains)
     best = r.ideal(grade_gain(r.judged_grade, gains))
     ideal = best.gain / np.log2(best.rank + 1)
@@ -171,9 +189,12 @@ def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
 
 @of_gain("RnDCG", aliases=("Rndcg",), monotone=False)
 def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
-    """NDCG averaged over the ranks where the gain of the ideal list falls: the last rank of each of
-    its gains, and the end of the ranking where that is two or more ranks behind the ideal list;
-    trec_eval's ``Rndcg``."""
+    """NDCG averaged over the ranks where the gain of the ideal list falls: trec_eval's ``Rndcg``.
+
+    These are the last rank of each gain of the ideal list, and the end of the ranking if it is at
+    least two ranks longer than the ideal list. It ranges from 0 to 1 and is undefined if no judged
+    document has a positive gain.
+    """
     r, gain = add_gains(r, gains)
     best = r.ideal(grade_gain(r.judged_grade, gains))
     ideal = best.gain / np.log2(best.rank + 1)
@@ -194,8 +215,9 @@ def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
 def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """Normalised gain: Σ gain / log₂(2 + C − S) over the sum of the gains of the ideal list.
 
-    S is the gain of the ranking down to the document and with it, C that of the ideal list, each of
-    whose ranks counts at least 1; trec_eval's measure between AP and nDCG.
+    S is the cumulative gain of the ranking down to and including the document, and C is that of the
+    ideal list, in which every rank counts at least 1. This is trec_eval's measure between AP and
+    nDCG. It ranges from 0 to 1 and is undefined if no judged document has a positive gain.
     """
     r, gain = add_gains(r, gains)
     best = r.ideal(grade_gain(r.judged_grade, gains))
@@ -220,12 +242,13 @@ def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
 def q_measure(
     r: JudgedRankings, cutoff: int | None = None, beta: float = 1.0, gains: Gains = None
 ) -> FloatArray:
-    """Q-measure: average precision in which grades count, by the blended ratio (C + β·G) /
-    (i + β·G*) at the rank i of each document with a gain, summed and divided by R.
+    """Q-measure: average precision for graded relevance, by the blended ratio.
 
-    C documents with a gain stand down to rank i, G is the sum of their gains and G* that of the
-    ideal list; R is the number of judged documents with a gain. β = 0 makes it AP, β = ∞ takes
-    gains alone. Cut at k, the sum is divided by min(k, R).
+    At the rank i of each document with a gain the blended ratio is (C + β·G) / (i + β·G*), where C
+    is the number of documents with a gain down to rank i, G the sum of their gains, and G* that of
+    the ideal list. The ratios are summed and divided by R, the number of judged documents with a
+    gain, or by min(k, R) if cut at k. With β = 0 it is AP, and with β = ∞ only gains count. It
+    ranges from 0 to 1 and is undefined if no judged document has a positive gain.
     """
     r, gain = add_gains(r, gains)
     gain = np.maximum(gain, 0)
@@ -241,7 +264,7 @@ def q_measure(
 def grade_gain(
     grade: IntArray, gains: Gains = None, dcg: str = "log2", min_grade: int | None = None
 ) -> FloatArray:
-    """The gain of each grade."""
+    """Return the gain of each grade."""
     gain = np.maximum(grade, 0).astype(np.float64)
     if dcg == "exp-log2":
         gain = np.exp2(gain) - 1
@@ -254,15 +277,17 @@ def grade_gain(
 def add_gains(
     r: JudgedRankings, gains: Gains, dcg: str = "log2", min_grade: int | None = None
 ) -> tuple[JudgedRankings, FloatArray]:
-    """The rankings, and the gain of each document in them; all documents are in them where the
-    unjudged ones have a gain too."""
+    """Return the rankings and the gain of each of their documents.
+
+    The rankings include all documents if unjudged documents have a gain as well.
+    """
     if any(level < 0 for level, _ in gains or ()):
         r = r.with_unjudged()
     return r, grade_gain(r.grade, gains, dcg, min_grade)
 
 
 def rank_discount(rank: IntArray, cutoff: int | None, dcg: str, base: float) -> FloatArray:
-    """The discount of each rank, 0 beyond the cutoff."""
+    """Return the discount of each rank, 0 beyond the cutoff."""
     kept = cutoff_mask(rank, cutoff)
     if dcg == "log-base":
         return np.asarray(kept / np.maximum(np.log(rank) / np.log(base), 1))

@@ -1,4 +1,4 @@
-"""Measures that look at which documents were judged."""
+"""Measures for incomplete judgments, and the judged fraction of rankings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ BPREF = "Buckley and Voorhees 2004, as corrected in trec_eval 8"
 
 
 def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """The expected bpref over orders of tied documents: of the n judged documents of a block that
-    are not relevant, any number from 0 to n is equally likely to stand above a relevant one."""
+    """Compute the expected bpref over orders of tied documents.
+
+    Among the n judged non-relevant documents of a block, each number from 0 to n is equally likely
+    to be ranked above a relevant document.
+    """
     hit = r.hits(rel)
     relevant, cap = _preferences(r, rel)
     above, tied = r.count_ties((r.grade >= 0) & ~hit)
@@ -30,10 +33,11 @@ def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 @of_relevant("Bpref", ties=bpref_over_ties, reference=BPREF)
 def bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Binary preference: (1/R) Σ 1 − min(n, R)/min(N, R) over the relevant documents retrieved,
-    where n judged documents that are not relevant stand above, of N that there are.
+    """Binary preference: (1/R) Σ 1 − min(n, R)/min(N, R) over the relevant documents retrieved.
 
-    Unjudged documents are passed over.
+    n is the number of judged non-relevant documents ranked above, and N the number of all judged
+    non-relevant documents. Unjudged documents are ignored. It ranges from 0 to 1 and is undefined
+    without relevant documents.
     """
     hit = r.hits(rel)
     relevant, cap = _preferences(r, rel)
@@ -44,7 +48,11 @@ def bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 @of_relevant("gm-Bpref", aliases=("gm_bpref",), summary="geometric", ties=bpref_over_ties)
 def geometric_bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Binary preference, summed up as its geometric mean over topics, as that of AP."""
+    """Binary preference, summarized by its geometric mean over topics.
+
+    Values below 0.00001 are replaced by 0.00001, as for gm-AP. It is undefined without relevant
+    documents.
+    """
     return bpref(r, rel=rel)
 
 
@@ -61,11 +69,12 @@ def inferred_average_precision(
 ) -> FloatArray:
     """Inferred average precision: AP estimated from a random sample of judgments.
 
-    A negative grade marks a pooled document that was not drawn; the judgments have to list these,
-    as without them this is AP. A relevant document at rank i adds
-    1/i + (d/i)(r + ε)/(r + s + cε), where d pooled documents stand above it, r judged relevant and
-    s judged not, ε = 10⁻⁵; the first rank adds 1. Documents outside the pool count as not relevant.
-    The ``smoothing`` c is 2 as in trec_eval; sample_eval has 3.
+    A negative grade marks a pooled document that was not sampled. The judgments have to list these,
+    since the measure is AP without them. A relevant document at rank i adds 1/i + (d/i)(r + ε)/(r +
+    s + cε): d pooled documents are ranked above it, r judged relevant and s judged non-relevant, ε
+    = 10⁻⁵; at the first rank it adds 1. The sum is divided by R. Documents outside the pool count
+    as non-relevant. The ``smoothing`` c is 2 as in trec_eval; sample_eval has 3. It ranges from 0
+    to 1 and is undefined without relevant documents.
     """
     hit = r.hits(rel)
     relevant = r.so_far(hit) - hit
@@ -84,15 +93,21 @@ def inferred_average_precision(
     is_order_free=True,
 )
 def judged_at(r: JudgedRankings, cutoff: int | None = None) -> FloatArray:
-    """Share of judged documents among the first k, or among all where fewer were retrieved."""
+    """Judged fraction, the proportion of judged documents among the first k.
+
+    If fewer documents were retrieved, it is the proportion among these. It ranges from 0 to 1 and
+    is undefined if nothing was retrieved.
+    """
     depth = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
     return _judged_within(r, cutoff) / depth
 
 
 @ranking("Unjudged", aliases=("unj", "hole"), higher_is_better=None, ties="linear")
 def unjudged_at(r: JudgedRankings, cutoff: int) -> FloatArray:
-    """Unjudged documents among the first k, over k; where fewer were retrieved, the rest counts as
-    judged."""
+    """Unjudged documents among the first k, over k.
+
+    If fewer documents were retrieved, the missing documents count as judged. It ranges from 0 to 1.
+    """
     return (np.minimum(r.retrieved, cutoff) - _judged_within(r, cutoff)) / cutoff
 
 
@@ -104,12 +119,12 @@ def unjudged_at(r: JudgedRankings, cutoff: int) -> FloatArray:
     reference="Moffat and Zobel 2008",
 )
 def rbp_residual(r: JudgedRankings, p: float = 0.8, tail: str = "always") -> FloatArray:
-    """Residual of rank-biased precision: how much RBP would gain if every unjudged document, and
-    every one behind the ranking's end, were relevant.
+    """Residual of rank-biased precision: the possible increase of RBP.
 
-    It is pⁿ for what stands behind the n documents of the ranking, and (1 − p) p^(rank − 1) for
-    each unjudged one among them. With ``tail='with-unjudged'`` it is 0 where there is none, as
-    trec_eval has it.
+    It is how much RBP would increase if all unjudged documents, and all documents below the end of
+    the ranking, were relevant: pⁿ for those below the n documents of the ranking, and (1 − p)
+    p^(rank − 1) for each unjudged document of the ranking. With ``tail='with-unjudged'`` it is 0 if
+    no document is unjudged, as in trec_eval. It ranges from 0 to 1.
     """
     judged = r.grade >= 0
     known = r.sum(judged * r.map_ranks(lambda rank: persistence_weights(p, rank)))
@@ -128,6 +143,6 @@ def _judged_within(r: JudgedRankings, cutoff: int | None) -> FloatArray:
 
 
 def _preferences(r: JudgedRankings, rel: int) -> tuple[FloatArray, FloatArray]:
-    """Per topic R and min(N, R)."""
+    """Return R and min(N, R) per topic."""
     relevant = r.relevant(rel)
     return relevant, np.minimum(relevant, r.relevant(0) - relevant)

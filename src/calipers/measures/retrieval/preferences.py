@@ -1,14 +1,15 @@
-"""Measures of how many preferences between documents a ranking respects: trec_eval's ``prefs_*``.
+"""Measures of preferences between documents that a ranking respects: trec_eval's ``prefs_*``.
 
-Within a part of a group, a document with a higher level is preferred to every one with a lower
-level; equal levels say nothing. What several parts of a group prefer is closed under transitivity.
-A ranking respects a preference when the preferred document stands higher; a document that was not
-retrieved stands below all that were, and between two of them nothing is respected. Unjudged
-documents play no part.
+Within a part of a group, a document of a higher level is preferred to every document of a lower
+level; equal levels imply no preference. The preferences of several parts of a group are closed
+under transitivity. A ranking respects a preference if the preferred document is ranked higher. A
+document that was not retrieved ranks below all that were, and no preference between two such
+documents is respected. Unjudged documents are ignored.
 
 Measures ending in ``-ret`` count preferences between two retrieved documents, those in ``-imp``
-preferences with at least one, the others all of them. A topic without any preference has no value;
-one where none is left to count scores 0, as does a topic that a run leaves out.
+preferences with at least one retrieved document, and the others all preferences. A topic without
+any preference is undefined. A topic with preferences, none of which the measure counts, scores 0,
+as does a topic that is missing from a run.
 """
 
 from __future__ import annotations
@@ -45,76 +46,107 @@ number = partial(on_groups, higher_is_better=None, range=(0, inf), summary="sum"
 
 @number("NumPrefsPoss", aliases=("prefs_num_prefs_poss",))
 def number_possible(g: GroupedRankings) -> FloatArray:
-    """Number of preferences, over all groups and topics."""
+    """Total number of preferences, over all groups and topics."""
     return _total(g, g.preferences.possible, ALL)
 
 
 @number("NumPrefsFul", aliases=("prefs_num_prefs_ful",), higher_is_better=True)
 def number_respected(g: GroupedRankings) -> FloatArray:
-    """Number of preferences respected, over all groups and topics."""
+    """Total number of preferences respected, over all groups and topics."""
     return _total(g, g.preferences.respected, ALL)
 
 
 @number("NumPrefsFulRet", aliases=("prefs_num_prefs_ful_ret",), higher_is_better=True)
 def number_respected_retrieved(g: GroupedRankings) -> FloatArray:
-    """Number of preferences between retrieved documents respected, over all groups and topics."""
+    """Total number of preferences between retrieved documents respected.
+
+    It is summed over all groups and topics.
+    """
     return _total(g, g.preferences.respected, BOTH)
 
 
 @share("prefs-simp", aliases=("prefs_simp",))
 def respected(g: GroupedRankings) -> FloatArray:
-    """Share of preferences respected: of all groups of the topic together."""
+    """Proportion of preferences respected: all groups of the topic pooled.
+
+    It ranges from 0 to 1 and is undefined for topics without preferences.
+    """
     return _pooled_ratio(g, ALL)
 
 
 @share("prefs-simp-ret", aliases=("prefs_simp_ret",))
 def respected_retrieved(g: GroupedRankings) -> FloatArray:
-    """Share of preferences between retrieved documents respected: of all groups of the topic
-    together."""
+    """Proportion of preferences between retrieved documents respected: all groups pooled.
+
+    It ranges from 0 to 1 and is undefined for topics without preferences.
+    """
     return _pooled_ratio(g, BOTH)
 
 
 @share("prefs-simp-imp", aliases=("prefs_simp_imp",))
 def respected_implied(g: GroupedRankings) -> FloatArray:
-    """Share of preferences with a retrieved document respected: of all groups of the topic
-    together."""
+    """Proportion of preferences with a retrieved document respected: all groups pooled.
+
+    It ranges from 0 to 1 and is undefined for topics without preferences.
+    """
     return _pooled_ratio(g, ONE)
 
 
 @share("prefs-pair", aliases=("prefs_pair",))
 def respected_by_pair(g: GroupedRankings) -> FloatArray:
-    """Share of preferences respected, averaged over pairs of documents: of a pair on which groups
-    disagree, the share of the groups that the ranking sides with."""
+    """Proportion of preferences respected, averaged over pairs of documents.
+
+    For a pair on which groups disagree, it is the proportion of the groups that the ranking agrees
+    with. It ranges from 0 to 1 and is undefined for topics without preferences.
+    """
     return _pair_ratio(g, ALL)
 
 
 @share("prefs-pair-ret", aliases=("prefs_pair_ret",))
 def respected_by_pair_retrieved(g: GroupedRankings) -> FloatArray:
-    """Share of preferences respected, averaged over pairs of retrieved documents."""
+    """Proportion of preferences respected, averaged over pairs of retrieved documents.
+
+    It ranges from 0 to 1 and is undefined for topics without preferences.
+    """
     return _pair_ratio(g, BOTH)
 
 
 @share("prefs-pair-imp", aliases=("prefs_pair_imp",))
 def respected_by_pair_implied(g: GroupedRankings) -> FloatArray:
-    """Share of preferences respected, averaged over pairs with a retrieved document."""
+    """Proportion of preferences respected, averaged over pairs with a retrieved document.
+
+    It ranges from 0 to 1 and is undefined for topics without preferences.
+    """
     return _pair_ratio(g, ONE)
 
 
 @share("prefs-avgjg", aliases=("prefs_avgjg",))
 def respected_by_group(g: GroupedRankings) -> FloatArray:
-    """Share of preferences respected, averaged over groups: one without a preference counts 0."""
+    """Proportion of preferences respected, averaged over groups.
+
+    A group without preferences counts as 0. It ranges from 0 to 1 and is undefined for topics
+    without preferences.
+    """
     return _group_mean(g, ALL)
 
 
 @share("prefs-avgjg-ret", aliases=("prefs_avgjg_ret",))
 def respected_by_group_retrieved(g: GroupedRankings) -> FloatArray:
-    """Share of preferences between retrieved documents respected, averaged over groups."""
+    """Proportion of preferences between retrieved documents respected, averaged over groups.
+
+    A group without such preferences counts as 0. It ranges from 0 to 1 and is undefined for topics
+    without preferences.
+    """
     return _group_mean(g, BOTH)
 
 
 @share("prefs-avgjg-imp", aliases=("prefs_avgjg_imp",))
 def respected_by_group_implied(g: GroupedRankings) -> FloatArray:
-    """Share of preferences with a retrieved document respected, averaged over groups."""
+    """Proportion of preferences with a retrieved document respected, averaged over groups.
+
+    A group without such preferences counts as 0. It ranges from 0 to 1 and is undefined for topics
+    without preferences.
+    """
     return _group_mean(g, ONE)
 
 
@@ -125,14 +157,15 @@ def respected_by_group_implied(g: GroupedRankings) -> FloatArray:
     undefined={"no_preference": lambda g, _: _total(g, g.preferences.equal[:, 1:], 1) == 0},
 )
 def respected_of_equally_many(g: GroupedRankings) -> FloatArray:
-    """Share of preferences respected with as many irrelevant as relevant documents: averaged over
-    groups.
+    """Proportion of preferences respected with as many irrelevant as relevant documents.
 
-    In a group with R documents above level 0 and N at 0, N < R: R − N irrelevant documents are
-    added below all others. N > R: only the first R in rank order are kept. In a group of one part
-    those are compared with all N as well, so that a perfect ranking does not reach 1; it is a slip
-    of trec_eval's that this measure repeats, since that is what its numbers mean. A topic scores 0
-    if there is nothing to count in one of its groups.
+    It is averaged over groups. Let a group have R documents above level 0 and N at level 0. If N <
+    R, R − N irrelevant documents are added below all others. If N > R, only the first R irrelevant
+    documents in rank order are used. In a group of one part these are also compared with all N, so
+    that a perfect ranking does not reach 1. This is an error of trec_eval that the measure
+    reproduces, since its values are defined by it. A topic scores 0 if there is nothing to count in
+    one of its groups. The measure ranges from 0 to 1 and is undefined for topics without
+    preferences.
     """
     return _balanced_group_mean(g, g.preferences.equal)
 
@@ -148,12 +181,13 @@ def respected_of_equally_many(g: GroupedRankings) -> FloatArray:
     },
 )
 def respected_of_equally_many_retrieved(g: GroupedRankings) -> FloatArray:
-    """Share of preferences respected with as many irrelevant as relevant documents retrieved:
-    between retrieved documents, averaged over groups.
+    """Proportion of preferences respected with as many irrelevant as relevant documents retrieved.
 
-    R and N count retrieved documents. Otherwise like prefs-avgjg-Rnonrel, but added documents are
-    missed by the relevant documents that were not retrieved, and of a group of several parts as
-    many irrelevant documents are kept as it has relevant ones, retrieved or not.
+    It counts preferences between retrieved documents and is averaged over groups. R and N count
+    retrieved documents. It differs from prefs-avgjg-Rnonrel in two other ways: relevant documents
+    that were not retrieved do not respect preferences over added documents, and in a group of
+    several parts the number of irrelevant documents used is that of its relevant documents,
+    retrieved or not. It ranges from 0 to 1 and is undefined for topics without preferences.
     """
     return _balanced_group_mean(g, g.preferences.equal_retrieved)
 

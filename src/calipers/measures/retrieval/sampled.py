@@ -1,9 +1,9 @@
-"""Measures of rankings against a pool of which a sample was judged, stratum by stratum.
+"""Measures of rankings against a sampled pool, estimated from judgments by strata.
 
-A pool is cut into strata, and of each some documents are drawn at random and judged: of N documents
-n, so that a judged one stands for N/n. Documents outside the pool count as not relevant. Where
-judgments name no strata, the pool of a topic is one. All of these are ratios of estimates, so that
-they are near what judging the whole pool would give, and not without bias.
+A pool is divided into strata, and a random sample of each stratum is judged: n of N documents, so
+that a judged document has weight N/n. Documents outside the pool count as non-relevant. If
+judgments have no strata, the pool of a topic is one stratum. All measures are ratios of estimates:
+they are close to the values under complete judgment of the pool, but not unbiased.
 """
 
 from __future__ import annotations
@@ -40,12 +40,14 @@ of_sample = partial(measure, family="sampled", statistic=SampledRankings, higher
 def extended_inferred_average_precision(
     s: SampledRankings, rel: int = 1, smoothing: float = 3.0
 ) -> FloatArray:
-    """Extended inferred average precision: AP estimated from judgments drawn by strata.
+    """Inferred average precision, extended: AP estimated from judgments sampled by strata.
 
-    A judged relevant document at rank k adds N/n · (1/k) (1 + Σ D (r + ε)/(m + cε)) / R̂: over the
-    strata, D pooled documents stand above it, m of them judged and r relevant; ε = 10⁻⁵. R̂ is the
-    estimated number of relevant documents, Σ N/n over those judged relevant. The ``smoothing`` c is
-    3 as in TREC's sample_eval; trec_eval's infAP, which this is with one stratum, has 2.
+    A judged relevant document at rank k adds N/n · (1/k) (1 + Σ D (r + ε)/(m + cε)) / R̂. The sum
+    is over strata: D pooled documents of the stratum are ranked above, of which m are judged and r
+    are relevant; ε = 10⁻⁵. R̂ is the estimated number of relevant documents, the sum of N/n over
+    those judged relevant. The ``smoothing`` c is 3 as in TREC's sample_eval; trec_eval's infAP,
+    which this is with one stratum, has 2. It ranges from 0 to 1. It is undefined if no relevant
+    document was sampled, or a stratum was not sampled from.
     """
     found = s.retrieved_pool
     judged, relevant = found.grade >= 0, found.grade >= rel
@@ -68,9 +70,11 @@ def extended_inferred_average_precision(
 def statistical_average_precision(s: SampledRankings, rel: int = 1) -> FloatArray:
     """Statistical average precision: AP estimated from judgments with inclusion probabilities π.
 
-    A judged relevant document at rank k adds (1/π) (1/k) (1 + Σ 1/π) / R̂: the inner sum is over the
-    judged relevant ones above it, and R̂, the estimated number of relevant documents, is Σ 1/π over
-    all that are judged relevant. π is n/N where strata are given. It can exceed 1.
+    A judged relevant document at rank k adds (1/π) (1/k) (1 + Σ 1/π) / R̂. The inner sum is over
+    the judged relevant documents above it, and R̂, the estimated number of relevant documents, is
+    the sum of 1/π over all documents judged relevant. π is n/N if strata are given. It is 0 or
+    more, and can exceed 1. It is undefined if no relevant document was sampled, or a part of the
+    pool was not sampled from.
     """
     found = s.retrieved_pool
     weight = np.where(found.grade >= rel, found.stands_for, 0.0)
@@ -85,12 +89,14 @@ def statistical_average_precision(s: SampledRankings, rel: int = 1) -> FloatArra
     reference="Horvitz and Thompson 1952",
 )
 def horvitz_thompson_average_precision(s: SampledRankings, rel: int = 1) -> FloatArray:
-    """Horvitz-Thompson estimate of AP: Σ 1/(k π_df) / R̂ over judged relevant documents d at rank k
-    and f at or above it, π_df being the probability that both are drawn.
+    """Horvitz-Thompson estimate of AP: Σ 1/(k π_df) / R̂ over pairs of judged relevant documents.
 
-    Of a stratum of N documents of which n are judged that is n(n − 1)/(N(N − 1)), and n/N of a
-    document with itself; of two strata the product. R̂ = Σ N/n. Sum and R̂ are unbiased, their ratio
-    is not, and can exceed 1. `statAP` takes the product for documents of one stratum as well.
+    Document d is at rank k, and f at or above it. π_df is the probability that both are sampled:
+    n(n − 1)/(N(N − 1)) in a stratum of N documents of which n are judged, n/N for a document with
+    itself, and the product for two strata. R̂ = Σ N/n. The sum and R̂ are unbiased; their ratio is
+    not, and it can exceed 1. `statAP` uses the product for documents of one stratum as well. It is
+    0 or more. It is undefined if no relevant document was sampled, a stratum was not sampled from,
+    or only one of several documents of a stratum was sampled.
     """
     found = s.retrieved_pool
     relevant = found.grade >= rel
@@ -110,11 +116,13 @@ def horvitz_thompson_average_precision(s: SampledRankings, rel: int = 1) -> Floa
     "infNDCG", aliases=("inferred_nDCG",), range=(0, inf), undefined=OF_STRATA, reference=XINFAP
 )
 def inferred_ndcg(s: SampledRankings, cutoff: int = 1000) -> FloatArray:
-    """Inferred nDCG: nDCG with the grade as gain, estimated from judgments drawn by strata.
+    """Inferred nDCG: nDCG with the grade as gain, estimated from judgments sampled by strata.
 
-    Of each stratum, the mean discounted gain of its judged documents among the first k, times its
-    documents there, as in TREC's sample_eval. The ideal list holds of each grade as many documents
-    as it is estimated to have, Σ N/n, rounded (halves up). It can exceed 1.
+    The DCG of a stratum is the mean discounted gain of its judged documents among the first k,
+    times the number of its documents there, as in TREC's sample_eval. For each grade the ideal list
+    has as many documents as are estimated to exist, Σ N/n, rounded (halves up). It is 0 or more,
+    and can exceed 1. It is undefined if no relevant document was sampled, or a stratum was not
+    sampled from.
     """
     found, groups = s.retrieved_pool, len(s.group_names)
     near = found.rank <= cutoff
@@ -128,7 +136,7 @@ def inferred_ndcg(s: SampledRankings, cutoff: int = 1000) -> FloatArray:
 
 
 def _ideal_dcg(s: SampledRankings, cutoff: int) -> FloatArray:
-    """Per topic, the DCG of as many documents of each grade as there are estimated to be."""
+    """Compute the DCG per topic of the estimated number of documents of each grade."""
     relevant = s.level > 0
     topic, grade = s.topic_of_judgment[relevant], s.level[relevant]
     pairs, which = np.unique(np.stack([topic, -grade], axis=1), axis=0, return_inverse=True)

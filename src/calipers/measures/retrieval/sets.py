@@ -1,4 +1,4 @@
-"""Measures of retrieved sets, whatever their order, and how many documents there are."""
+"""Measures of retrieved sets, irrespective of their order, and numbers of documents."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ OF_CORRELATION = {
 
 @number("NumQ", aliases=("num_q",), interval="none")
 def number_of_topics(r: JudgedRankings) -> FloatArray:
-    """Number of topics."""
+    """Total number of topics."""
     return np.ones(len(r))
 
 
 @number("NumRet", aliases=("num_ret",))
 def number_retrieved(r: JudgedRankings) -> FloatArray:
-    """Number of documents retrieved, over all topics."""
+    """Total number of documents retrieved, over all topics."""
     return r.retrieved.astype(np.float64)
 
 
 @number("NumRel", aliases=("num_rel",))
 def number_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Number of relevant documents, over all topics."""
+    """Total number of relevant documents, over all topics."""
     return r.relevant(rel)
 
 
@@ -60,7 +60,7 @@ def number_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
 def number_relevant_retrieved(
     r: JudgedRankings, rel: int = 1, cutoff: int | None = None
 ) -> FloatArray:
-    """Number of relevant documents retrieved (within the cutoff), over all topics."""
+    """Total number of relevant documents retrieved (within the cutoff), over all topics."""
     return r.relevant_retrieved(rel, cutoff)
 
 
@@ -71,7 +71,7 @@ def number_relevant_retrieved(
     higher_is_better=False,
 )
 def set_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Number of documents retrieved that are not relevant, judged or not, over all topics."""
+    """Total number of documents retrieved that are not relevant, judged or not, over all topics."""
     return r.confusion(rel).fp
 
 
@@ -82,7 +82,7 @@ def set_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
     higher_is_better=False,
 )
 def set_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Number of relevant documents not retrieved, over all topics."""
+    """Total number of relevant documents not retrieved, over all topics."""
     return r.confusion(rel).fn
 
 
@@ -94,14 +94,17 @@ def set_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
     undefined=COLLECTION,
 )
 def set_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
-    """Number of documents neither retrieved nor relevant, in a collection of known size, over all
-    topics."""
+    """Total number of documents neither retrieved nor relevant, over all topics.
+
+    It needs a collection of known size, and is undefined if the collection is smaller than the
+    retrieved and relevant documents.
+    """
     return r.confusion(rel, collection_size=collection_size).tn
 
 
 @unbounded("mean-SetTP", aliases=("mean-TP", "mean_TP"), ties="none")
 def mean_true_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Number of relevant documents retrieved for a topic, in the mean."""
+    """Mean number of relevant documents retrieved per topic."""
     return r.confusion(rel).tp
 
 
@@ -109,8 +112,7 @@ def mean_true_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
     "mean-SetFP", aliases=("mean-FP", "mean_FP"), higher_is_better=False, perfect=0.0, ties="none"
 )
 def mean_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Number of documents retrieved for a topic that are not relevant, judged or not, in the
-    mean."""
+    """Mean number of documents retrieved per topic that are not relevant, judged or not."""
     return r.confusion(rel).fp
 
 
@@ -118,14 +120,17 @@ def mean_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
     "mean-SetFN", aliases=("mean-FN", "mean_FN"), higher_is_better=False, perfect=0.0, ties="none"
 )
 def mean_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Number of relevant documents not retrieved for a topic, in the mean."""
+    """Mean number of relevant documents not retrieved per topic."""
     return r.confusion(rel).fn
 
 
 @unbounded("mean-SetTN", aliases=("mean-TN", "mean_TN"), undefined=COLLECTION, ties="none")
 def mean_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
-    """Number of documents neither retrieved for a topic nor relevant to it, in the mean: of those
-    of a collection of known size."""
+    """Mean number of documents neither retrieved nor relevant per topic.
+
+    It needs a collection of known size, and is undefined if the collection is smaller than the
+    retrieved and relevant documents.
+    """
     return r.confusion(rel, collection_size=collection_size).tn
 
 
@@ -138,14 +143,18 @@ def mean_true_negatives(r: JudgedRankings, collection_size: int, rel: int = 1) -
     ties="none",
 )
 def set_generality(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
-    """Generality: the share of the documents of a collection of known size that are relevant to the
-    topic, R over its size; some lectures call it total recall."""
+    """Generality: the proportion of the documents of the collection that are relevant to the topic.
+
+    It is R over ``collection``, the number of documents. Some lectures call it total recall. It
+    ranges from 0 to 1 and is undefined if the collection is smaller than the retrieved and relevant
+    documents.
+    """
     return r.relevant(rel) / collection_size
 
 
 @number("NumNonrelJudgedRet", aliases=("num_nonrel_judged_ret",), higher_is_better=False)
 def number_nonrelevant_retrieved(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Number of documents retrieved that were judged and are not relevant, over all topics."""
+    """Total number of documents retrieved that were judged non-relevant, over all topics."""
     return r.sum((r.grade >= 0) & ~r.hits(rel))
 
 
@@ -157,32 +166,41 @@ def number_nonrelevant_retrieved(r: JudgedRankings, rel: int = 1) -> FloatArray:
     ties="none",
 )
 def set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Precision of the retrieved set: relevant documents retrieved, over all retrieved.
+    """Precision of the retrieved set: the proportion of retrieved documents that are relevant.
 
-    It is undefined where nothing was retrieved. trec_eval puts 0 there, as ``undefined="zero"``
-    does.
+    It ranges from 0 to 1 and is undefined if nothing was retrieved. trec_eval has 0 there, as
+    ``undefined="zero"`` does.
     """
     return counts.precision(r.confusion(rel))
 
 
 @of_relevant("SetR", aliases=("set_recall", "recall"), shares=("recall",), ties="none")
 def set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Recall of the retrieved set: relevant documents retrieved, over R."""
+    """Recall of the retrieved set: the proportion of relevant documents that are retrieved.
+
+    It ranges from 0 to 1 and is undefined without relevant documents.
+    """
     return counts.recall(r.confusion(rel))
 
 
 @of_relevant("SetRelP", aliases=("set_relative_P",), ties="none")
 def set_relative_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Relative precision of the retrieved set: relevant documents retrieved, over the most that
-    there could be among as many, min(retrieved, R); 0 where nothing was retrieved."""
+    """Relative precision of the retrieved set: relevant retrieved documents over min(retrieved, R).
+
+    The denominator is the largest possible number; the measure is 0 if nothing was retrieved. It
+    ranges from 0 to 1 and is undefined without relevant documents.
+    """
     most = np.minimum(r.retrieved, r.relevant(rel))
     return r.relevant_retrieved(rel) / np.maximum(most, 1)
 
 
 @of_relevant("SetAP", aliases=("set_map",), ties="none")
 def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Precision times recall of the retrieved set: relevant retrieved² / (retrieved · R), 0 where
-    nothing was retrieved."""
+    """Precision times recall of the retrieved set: (relevant retrieved)² / (retrieved · R).
+
+    It is 0 if nothing was retrieved. It ranges from 0 to 1 and is undefined without relevant
+    documents.
+    """
     found = r.relevant_retrieved(rel)
     return found**2 / (np.maximum(r.retrieved, 1) * r.relevant(rel))
 
@@ -210,9 +228,9 @@ def set_f(
 ) -> FloatArray:
     """F_β of the retrieved set: (1 + β²)TP / ((1 + β²)TP + β²FN + FP).
 
-    β is β: trec_eval's ``set_F_x`` has β² = x. Given ``alpha``, β² = (1 − α)/α. At β = ∞ it is
-    recall. It is 0 where nothing was retrieved; with ``from_rates`` it is undefined there, as
-    precision is.
+    trec_eval's ``set_F_x`` has β² = x. Given ``alpha``, β² = (1 − α)/α. With β = ∞ it is recall. It
+    is 0 if nothing was retrieved; with ``from_rates`` it is undefined there, as precision is. It
+    ranges from 0 to 1 and is undefined without relevant documents.
     """
     return counts.f_measure(r.confusion(rel), beta, alpha)
 
@@ -225,8 +243,11 @@ def set_f(
     ties="none",
 )
 def set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Jaccard index of the retrieved and the relevant set: TP / (TP + FP + FN), a share from 0 to
-    1; as a percentage 100 times that."""
+    """Jaccard index of the retrieved and the relevant set: TP / (TP + FP + FN).
+
+    It ranges from 0 to 1; multiply by 100 for a percentage. It is undefined if nothing is retrieved
+    or relevant.
+    """
     return counts.jaccard(r.confusion(rel))
 
 
@@ -241,8 +262,12 @@ def set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
     ties="none",
 )
 def set_matthews_correlation(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
-    """Matthews correlation of the retrieved and the relevant set in a collection of known size:
-    (TP·TN − FP·FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN))."""
+    """Matthews correlation of the retrieved and the relevant set in a collection of known size.
+
+    It is (TP·TN − FP·FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN)). It ranges from −1 to 1 and is undefined
+    if no or all documents are relevant or retrieved, or the collection is smaller than the
+    retrieved and relevant documents.
+    """
     return _correlation(r.confusion(rel, collection_size=collection_size))
 
 
@@ -253,7 +278,10 @@ def _correlation(c: ConfusionMatrix) -> FloatArray:
 
 
 def _cells(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
-    """TP, FP, FN and TN of each topic, shape (topics, 4); NaN where the collection is too small."""
+    """Return TP, FP, FN and TN of each topic, shape (n_topics, 4).
+
+    They are NaN if the collection is too small.
+    """
     c = r.confusion(p["rel"], collection_size=p["collection_size"])
     cells = np.stack([c.tp, c.fp, c.fn, c.tn], axis=-1)
     return np.where(c.tn[:, None] < 0, np.nan, cells)
@@ -272,8 +300,11 @@ def _correlation_from_cells(cells: FloatArray) -> FloatArray:
     ties="none",
 )
 def set_accuracy(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
-    """Accuracy of the retrieved set in a collection of known size: the share of its documents that
-    are retrieved and relevant, or neither."""
+    """Accuracy of the retrieved set in a collection of known size.
+
+    It is the proportion of documents that are retrieved and relevant, or neither. It ranges from 0
+    to 1 and is undefined if the collection is smaller than the retrieved and relevant documents.
+    """
     return counts.accuracy(r.confusion(rel, collection_size=collection_size))
 
 
@@ -286,10 +317,11 @@ def set_accuracy(r: JudgedRankings, collection_size: int, rel: int = 1) -> Float
     ties="none",
 )
 def set_error_rate(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
-    """Error rate of the retrieved set in a collection of known size: the share of its documents
-    that are retrieved and not relevant, or relevant and not retrieved; 1 − SetAcc.
+    """Error rate of the retrieved set in a collection of known size: 1 − SetAcc.
 
-    Some write it ERR, which is expected reciprocal rank here.
+    It is the proportion of documents that are retrieved and non-relevant, or relevant and not
+    retrieved. It is also written ERR, which is expected reciprocal rank here. It ranges from 0 to 1
+    and is undefined if the collection is smaller than the retrieved and relevant documents.
     """
     return counts.error_rate(r.confusion(rel, collection_size=collection_size))
 
@@ -302,8 +334,12 @@ def set_error_rate(r: JudgedRankings, collection_size: int, rel: int = 1) -> Flo
     ties="none",
 )
 def set_specificity(r: JudgedRankings, collection_size: int, rel: int = 1) -> FloatArray:
-    """Specificity of the retrieved set: share of the documents that are not relevant, in a
-    collection of known size, which were not retrieved; 1 − fallout."""
+    """Specificity of the retrieved set: the proportion of non-relevant documents not retrieved.
+
+    It is 1 − fallout and needs a collection of known size. It ranges from 0 to 1. It is undefined
+    if all documents are relevant, or the collection is smaller than the retrieved and relevant
+    documents.
+    """
     return counts.specificity(r.confusion(rel, collection_size=collection_size))
 
 
@@ -317,8 +353,11 @@ def set_specificity(r: JudgedRankings, collection_size: int, rel: int = 1) -> Fl
 def set_negative_predictive_value(
     r: JudgedRankings, collection_size: int, rel: int = 1
 ) -> FloatArray:
-    """NPV of the retrieved set: share of the documents that were not retrieved, in a collection of
-    known size, which are not relevant."""
+    """NPV of the retrieved set: the proportion of documents not retrieved that are not relevant.
+
+    It needs a collection of known size. It ranges from 0 to 1. It is undefined if all documents are
+    retrieved, or the collection is smaller than the retrieved and relevant documents.
+    """
     return counts.negative_predictive_value(r.confusion(rel, collection_size=collection_size))
 
 
@@ -334,8 +373,11 @@ def set_negative_predictive_value(
 def fallout(
     r: JudgedRankings, collection_size: int, cutoff: int | None = None, rel: int = 1
 ) -> FloatArray:
-    """Fall-out: share of the documents that are not relevant, in a collection of known size, which
-    were retrieved (within the cutoff)."""
+    """Fall-out: the proportion of non-relevant documents that are retrieved (within the cutoff).
+
+    It needs a collection of known size. It ranges from 0 to 1. It is undefined if all documents are
+    relevant, or the collection is smaller than the retrieved and relevant documents.
+    """
     return counts.false_positive_rate(r.confusion(rel, cutoff, collection_size))
 
 
@@ -348,8 +390,11 @@ def fallout(
     ties="none",
 )
 def micro_set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Micro-averaged precision of the retrieved sets: the relevant documents retrieved for all
-    topics together, over all that were retrieved."""
+    """Micro-averaged precision of the retrieved sets: from the summed counts of all topics.
+
+    It is the number of relevant documents retrieved over the number of documents retrieved. It
+    ranges from 0 to 1 and is undefined if nothing was retrieved.
+    """
     return set_precision(r, rel=rel)
 
 
@@ -361,8 +406,11 @@ def micro_set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     ties="none",
 )
 def micro_set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Micro-averaged recall of the retrieved sets: the relevant documents retrieved for all topics
-    together, over all relevant ones."""
+    """Micro-averaged recall of the retrieved sets: from the summed counts of all topics.
+
+    It is the number of relevant documents retrieved over the number of relevant documents. It
+    ranges from 0 to 1 and is undefined without relevant documents.
+    """
     return set_recall(r, rel=rel)
 
 
@@ -383,7 +431,10 @@ def _weight_of_f(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
 def micro_set_f(
     r: JudgedRankings, rel: int = 1, beta: float = 1.0, alpha: float | None = None
 ) -> FloatArray:
-    """Micro-averaged F_β of the retrieved sets: from the counts of all topics together."""
+    """Micro-averaged F_β of the retrieved sets: from the summed counts of all topics.
+
+    It ranges from 0 to 1 and is undefined without relevant documents.
+    """
     return set_f(r, rel, beta, alpha)
 
 
@@ -396,8 +447,10 @@ def micro_set_f(
     ties="none",
 )
 def micro_set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Micro-averaged Jaccard index of the retrieved and the relevant sets: from the counts of all
-    topics together."""
+    """Micro-averaged Jaccard index of the retrieved and the relevant sets: from the summed counts.
+
+    It ranges from 0 to 1 and is undefined if nothing is retrieved or relevant.
+    """
     return set_jaccard(r, rel=rel)
 
 
@@ -415,8 +468,11 @@ def micro_set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
 def micro_set_matthews_correlation(
     r: JudgedRankings, collection_size: int, rel: int = 1
 ) -> FloatArray:
-    """Micro-averaged Matthews correlation of the retrieved and the relevant sets: from the counts
-    of all topics together, those of topics that have no value of their own as well."""
+    """Micro-averaged Matthews correlation of the retrieved and the relevant sets.
+
+    It is computed from the summed counts of all topics, including topics for which it is undefined.
+    It needs a collection of known size and ranges from −1 to 1.
+    """
     return set_matthews_correlation(r, collection_size, rel)
 
 
@@ -433,7 +489,10 @@ def micro_set_matthews_correlation(
 def micro_fallout(
     r: JudgedRankings, collection_size: int, cutoff: int | None = None, rel: int = 1
 ) -> FloatArray:
-    """Micro-averaged fall-out: from the counts of all topics together."""
+    """Micro-averaged fall-out: from the summed counts of all topics.
+
+    It needs a collection of known size. It ranges from 0 to 1.
+    """
     return fallout(r, collection_size, cutoff, rel)
 
 
@@ -447,11 +506,10 @@ def utility(
     tn: float = 0.0,
     collection_size: int = 0,
 ) -> FloatArray:
-    """Utility of the retrieved set: what each kind of document is worth, added up: tp·TP + fp·FP +
-    fn·FN + tn·TN.
+    """Linear utility of the retrieved set: tp·TP + fp·FP + fn·FN + tn·TN.
 
-    TN counts in a collection of known size; with the default 0 it is negative, as in trec_eval, and
-    matters only where ``tn`` is given.
+    The parameters are the utilities of each kind of document. TN needs a collection of known size;
+    with the default 0 it is negative, as in trec_eval, which matters only if ``tn`` is given.
     """
     m = r.confusion(rel, collection_size=collection_size)
     return tp * m.tp + fp * m.fp + fn * m.fn + tn * m.tn

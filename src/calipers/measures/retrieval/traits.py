@@ -1,4 +1,4 @@
-"""What the definitions of retrieval measures share."""
+"""Shared traits of retrieval measures."""
 
 from __future__ import annotations
 

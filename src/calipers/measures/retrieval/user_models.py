@@ -1,5 +1,4 @@
-"""Measures that model how a user goes down a ranking: how likely the next document is looked at,
-and what those that were looked at are worth."""
+"""Measures based on user models: probabilities of continuing down a ranking, and gains."""
 
 from __future__ import annotations
 
@@ -21,7 +20,10 @@ from calipers.statistics.rankings import IdealRankings, running_product
 
 
 def persistence_weights(p: float, rank: IntArray) -> FloatArray:
-    """p^(rank − 1), multiplied up from rank to rank, which rounds as in programs that do so."""
+    """Compute p^(rank − 1) by multiplication from rank to rank.
+
+    This has the rounding of programs that multiply as well.
+    """
     steps = np.full(int(rank.max(initial=1)), p)
     steps[0] = 1.0
     return np.asarray(np.cumprod(steps)[rank - 1])
@@ -43,13 +45,13 @@ def rank_biased_precision(
     gains: Gains = None,
     cutoff: int | None = None,
 ) -> FloatArray:
-    """Rank-biased precision: (1 − p) Σ gain · p^(rank − 1), for a user who goes on to the next
-    document with probability p.
+    """Rank-biased precision: (1 − p) Σ gain · p^(rank − 1).
 
-    ``gain='binary'``: 1 for relevant documents; ``'scale'``: grade over ``max_grade``;
-    ``'grade'``: the grade itself (or its entry in ``gains``), which can exceed 1; ``'topic-max'``:
-    the same, stretched to [0, 1] over the grades of the topic where it leaves that range, as
-    trec_eval means it.
+    The user continues to the next document with probability p. ``gain`` is one of ``'binary'``, 1
+    for relevant documents; ``'scale'``, the grade over ``max_grade``; ``'grade'``, the grade itself
+    (or its entry in ``gains``), which can exceed 1; and ``'topic-max'``, the same, but scaled to
+    [0, 1] over the grades of the topic if it leaves that range, as in trec_eval. It ranges from 0
+    to 1 if gains do, and is undefined if ``gain`` is ``'scale'`` and a grade exceeds ``max_grade``.
     """
     if gain in ("binary", "scale"):
         gained = _scale_gains(r, rel, gain, max_grade)
@@ -74,12 +76,13 @@ def rank_biased_precision(
     reference="Clarke, Vtyurina and Smucker 2021",
 )
 def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> FloatArray:
-    """Compatibility: rank-biased overlap, down to rank k, with that ideal ranking to which it is
-    largest, over the overlap of the ideal ranking with itself.
+    """Compatibility: rank-biased overlap with the most similar ideal ranking, normalized.
 
-    An ideal ranking holds the relevant documents by descending grade; those of a grade stand in the
-    order in which the ranking has them, which is best for it. A document adds to the overlap from
-    the rank on where both have it: Σ_i p^(i − 1)/i.
+    The overlap, down to rank k, is divided by the overlap of the ideal ranking with itself. An
+    ideal ranking has the relevant documents by descending grade; documents of one grade are in the
+    order of the ranking, which maximizes the overlap. A document adds to the overlap from the rank
+    on where both rankings have it: Σ_i p^(i − 1)/i. It ranges from 0 to 1 and is undefined without
+    relevant documents.
     """
     rank = np.arange(1, cutoff + 1)
     # From each rank on, 0 beyond the cutoff.
@@ -108,11 +111,11 @@ def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> Flo
 def expected_reciprocal_rank_over_ties(
     r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
 ) -> FloatArray:
-    """The expected ERR over orders of tied documents.
+    """Compute the expected ERR over orders of tied documents.
 
-    In a block, the probability that a user passes the first j documents is the mean, over all
-    choices of j of them, of the product of their chances to be passed: an elementary symmetric
-    polynomial over its number of terms.
+    In a block, the probability that the user passes the first j documents is the mean of the
+    product of their probabilities to be passed, over all choices of j documents. This is an
+    elementary symmetric polynomial over its number of terms.
     """
     passed = 1 - _stop_probability(grade_gain(r.grade), max_grade)
     out = np.zeros(len(r))
@@ -147,12 +150,12 @@ def expected_reciprocal_rank_over_ties(
 def expected_reciprocal_rank(
     r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
 ) -> FloatArray:
-    """Expected reciprocal rank: Σ θ/rank · Π (1 − θ of the documents above), where a document
-    satisfies its reader with probability θ = (2^grade − 1) / 2^max_grade.
+    """ERR (expected reciprocal rank): Σ θ/rank · Π (1 − θ of the documents above).
 
-    The highest grade of the scale is 4 unless stated, as in the TREC web track; a topic with a
-    higher one is undefined. Of classifiers ERR is the error rate, which is SetErrorRate of
-    retrieved sets.
+    A document satisfies the user with probability θ = (2^grade − 1) / 2^max_grade. The highest
+    grade of the scale is 4 by default, as in the TREC web track; a topic with a higher grade is
+    undefined. It ranges from 0 to 1. For classifiers ERR means the error rate, which is
+    SetErrorRate of retrieved sets.
     """
     return _expected_reciprocal_rank(r, grade_gain(r.grade), cutoff, max_grade)
 
@@ -167,8 +170,11 @@ def expected_reciprocal_rank(
 def normalised_expected_reciprocal_rank(
     r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
 ) -> FloatArray:
-    """Normalised expected reciprocal rank: ERR over that of the ideal list, which holds all judged
-    documents, best grade first."""
+    """Normalised expected reciprocal rank: ERR over that of the ideal list.
+
+    The ideal list has all judged documents, in decreasing order of grade. It ranges from 0 to 1 and
+    is undefined without relevant documents, or if a grade exceeds ``max_grade``.
+    """
     best = r.ideal(grade_gain(r.judged_grade))
     most = _expected_reciprocal_rank(best, best.gain, cutoff, max_grade)
     return expected_reciprocal_rank(r, cutoff, max_grade) / most
@@ -183,11 +189,12 @@ def inst(
     max_grade: int = 1,
     cutoff: int = 1000,
 ) -> FloatArray:
-    """INST: the expected gain per document of a user who wants T relevant ones and becomes less
-    patient the more of them are found.
+    """INST: the expected gain per document of a user who wants T relevant documents.
 
-    The user goes on from rank i with probability ((i + T + Tᵢ − 1) / (i + T + Tᵢ))², where Tᵢ is
-    T less the gain down to i; the ranking ends at the cutoff. Gains are those of RBP.
+    The user becomes less patient as relevant documents are found and continues from rank i with
+    probability ((i + T + Tᵢ − 1) / (i + T + Tᵢ))², where Tᵢ is T minus the cumulative gain down to
+    i. The ranking ends at the cutoff. Gains are those of RBP. It ranges from 0 to 1 and is
+    undefined if ``gain`` is ``'scale'`` and a grade exceeds ``max_grade``.
     """
 
     def value(gains: FloatArray, ranks: FloatArray) -> FloatArray:
@@ -213,10 +220,11 @@ def bejeweled_player_model(
     gain: str = "binary",
     max_grade: int = 1,
 ) -> FloatArray:
-    """Bejeweled player model, static: the gain per document of a user who stops when the gain has
-    reached T, or at rank k.
+    """Bejeweled player model, static: the gain per document of a user who stops at a gain of T.
 
-    Gains are those of RBP.
+    The user stops when the cumulative gain has reached T, or at rank k. Gains are those of RBP. It
+    ranges from 0 to 1 and is undefined if ``gain`` is ``'scale'`` and a grade exceeds
+    ``max_grade``.
     """
     gained = _scale_gains(r, rel, gain, max_grade)
     so_far = r.so_far(gained)
@@ -226,8 +234,11 @@ def bejeweled_player_model(
 
 
 def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray]:
-    """Per topic the lowest and the highest gain of the grades from 0 to its highest one, and of all
-    that ``gains`` names."""
+    """Return the lowest and the highest gain per topic.
+
+    The gains are those of the grades from 0 to the highest grade of the topic, and all of
+    ``gains``.
+    """
     named = dict(gains or ())
 
     def unnamed(grade: int, step: int) -> int:
@@ -245,21 +256,21 @@ def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray
 
 
 def _scale_gains(r: JudgedRankings, rel: int, gain: str, max_grade: int) -> FloatArray:
-    """The gain of each document, from 0 to 1."""
+    """Return the gain of each document, from 0 to 1."""
     if gain == "binary":
         return (r.grade >= rel).astype(np.float64)
     return grade_gain(r.grade) / max_grade
 
 
 def _stop_probability(gain: FloatArray, max_grade: int) -> FloatArray:
-    """The probability that a document satisfies its reader."""
+    """Return the probability that a document satisfies the user."""
     return (np.exp2(gain) - 1) / 2.0**max_grade
 
 
 def _expected_reciprocal_rank(
     r: JudgedRankings | IdealRankings, gain: FloatArray, cutoff: int | None, max_grade: int
 ) -> FloatArray:
-    """The expected reciprocal rank at which a reader is satisfied."""
+    """Compute the expected reciprocal rank of the document that satisfies the user."""
     stops = _stop_probability(gain, max_grade)
     left = running_product(1 - stops, r.offsets) / (1 - stops)
     return r.sum(stops * left * cutoff_mask(r.rank, cutoff) / r.rank)
@@ -271,7 +282,7 @@ def _apply_dense(
     depth: int,
     value: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> FloatArray:
-    """A function of the gains at ranks 1 to ``depth``, some topics at a time."""
+    """Apply a function to the gains at ranks 1 to ``depth``, in blocks of topics."""
     ranks = np.arange(1.0, depth + 1)
     step = max(1, 1_000_000 // depth)
     out = np.zeros(len(r))

@@ -1,3 +1,5 @@
-"""The figures of a page: ``page`` says which there are, each kind has a module with its chart, its
-words and its numbers, and ``vega`` says how charts are written.
+"""Figures of a page.
+
+The registry has all charts, each kind has a module with its chart, caption and table, and ``vega``
+writes the specs of charts.
 """

@@ -1,4 +1,4 @@
-"""Confusion matrices as heat maps."""
+"""Heat maps of confusion matrices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WRITTEN = 12
 def confusion_figures(
     evaluation: Evaluation, orientation: str = ORIENTATIONS[0]
 ) -> Iterator[Figure]:
-    """The matrix of each system, all in one order of classes."""
+    """Yield the matrix of each system, all in the same order of classes."""
     drawn_ones = [c for c in evaluation.confusions if len(c.labels) <= MOST_DRAWN]
     order = common_order(drawn_ones)
     for own in drawn_ones:
@@ -50,7 +50,7 @@ def confusion_figures(
 def caption(
     confusion: ConfusionBase, before: Sequence[str], orientation: str = ORIENTATIONS[0]
 ) -> str:
-    """What the heat map shows, and in which order when that is not the one ``before``."""
+    """Return the caption of a heat map, with a note if its order is not the one ``before``."""
     by = "row" if orientation == ORIENTATIONS[0] else "column"
     parts = [summary(confusion), f"Colour: proportion of the true class, by {by}."]
     if (confusion.low == confusion.low).any():
@@ -62,8 +62,10 @@ def caption(
 
 
 def heat_map(confusion: ConfusionBase, orientation: str = ORIENTATIONS[0]) -> Spec:
-    """The matrix as a Vega-Lite spec: the colour is the proportion of the true class, and each cell
-    tells its count, its share and the interval of that."""
+    """Return the matrix as a Vega-Lite spec.
+
+    The color is the proportion of the true class; tooltips have counts, proportions and intervals.
+    """
     names = list(unique_labels(confusion.labels, LABEL).values())
     down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     tips = vega.tooltip(
@@ -81,8 +83,11 @@ def shade_cells(
     tips: Sequence[Spec],
     form: str = ".0%",
 ) -> Spec:
-    """Cells in the colour of their ``share``, with their ``count`` where there is room; ``down``
-    and ``across`` are what is told apart that way and its names. The legend is in this ``form``."""
+    """Return a heat map of cells by their ``share``, with their ``count`` if there is room.
+
+    ``down`` and ``across`` are the names of both axes with their values. ``form`` is the format of
+    the legend.
+    """
     most = max(len(down[1]), len(across[1]))
     step = max(10, min(46 if most > 3 else 90, 560 // most))
     axis = {"labelLimit": 160, "grid": False}
@@ -135,10 +140,10 @@ def _data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str, Any]
 
 
 class _ConfusionChart(EvaluationChart):
-    """The only one that asks which way round a matrix is shown."""
+    """Chart of confusion matrices, the only one that uses their orientation."""
 
     def figures(self, evaluation: Evaluation, orientation: str) -> Iterator[Figure]:
-        """Its figures of an evaluation."""
+        """Return the figures of an evaluation."""
         return self._named(confusion_figures(evaluation, orientation))
 
 

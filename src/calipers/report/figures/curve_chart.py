@@ -1,4 +1,4 @@
-"""Curves of one kind with their bands, the line of chance, and a threshold under the pointer."""
+"""Charts of curves with bands, the chance line, reference lines and tooltips."""
 
 from __future__ import annotations
 
@@ -27,11 +27,24 @@ def curve_chart(
     by_measure: bool = False,
     x_is_threshold: bool = False,
 ) -> Spec:
-    """The curves of one kind, with bands, the line of chance, and a threshold under the pointer.
+    """Return the chart of curves of one kind, with bands, the chance line and tooltips.
 
-    ``systems`` gives the order of the colours where not every system has a curve. Curves that
-    belong to one system and differ in their class, or, ``by_measure``, in their measure are named
-    by that. Where ``x_is_threshold`` the pointer shows it once.
+    Parameters
+    ----------
+    curves : sequence of Curve
+        Curves of one kind. Those of one system that differ in their class or, with ``by_measure``,
+        in their measure are named by that.
+    systems : sequence of str, optional
+        Systems in the order of their colors, including those without a curve.
+    by_measure : bool, default=False
+        Whether curves are of different measures.
+    x_is_threshold : bool, default=False
+        Whether the horizontal axis is the threshold, which tooltips then show once.
+
+    Returns
+    -------
+    dict
+        Vega-Lite spec.
     """
     by, order = _legend_labels(curves, systems, by_measure=by_measure)
     names = unique_labels(order, vega.LABEL)
@@ -75,7 +88,7 @@ def curve_chart(
 
 
 def is_point(curve: Curve) -> bool:
-    """Whether it is a point, of a system whose labels are known and not its scores."""
+    """Return whether a curve is a point, of a system with predicted labels but no scores."""
     return curve.shape == "point"
 
 
@@ -84,7 +97,7 @@ _MOST_CHANCE = 3
 
 
 def has_chance(curves: Sequence[Curve]) -> bool:
-    """Whether the chart of some curves has the line of a system that knows nothing."""
+    """Return whether the chart of some curves has a chance line."""
     return 0 < len({c.chance for c in curves} - {None}) <= _MOST_CHANCE
 
 
@@ -95,7 +108,7 @@ _LINE = "line"
 def _legend_labels(
     curves: Sequence[Curve], systems: Sequence[str], *, by_measure: bool
 ) -> tuple[Callable[[Curve], str], list[str]]:
-    """What each curve is called in a legend, and the names in the order of their colours."""
+    """Return the function that names a curve in a legend, and the names by color."""
     if any(c.series for c in curves):
         by = attrgetter("series")
     elif by_measure:
@@ -106,7 +119,7 @@ def _legend_labels(
 
 
 def _line_data(curve: Curve, name: str) -> list[Spec]:
-    """A point a row; a row without a value breaks the line."""
+    """Return a row per point; a row without a value breaks the line."""
     rows = []
     for place, (x, y) in enumerate(zip(*_drawing_points(curve), strict=True)):
         if not math.isfinite(x):
@@ -122,14 +135,14 @@ def _line_data(curve: Curve, name: str) -> list[Spec]:
 
 
 def _drawing_points(curve: Curve) -> tuple[Iterable[float], Iterable[float]]:
-    """The points in the units of the drawing; a rate that has no place there is NaN."""
+    """Return the points in the units of the drawing; rates outside of the axes are NaN."""
     if curve.scale != "deviate":
         return curve.x.tolist(), curve.y.tolist()
     return [deviate(x) for x in curve.x.tolist()], [deviate(y) for y in curve.y.tolist()]
 
 
 def deviate(rate: float) -> float:
-    """The normal deviate of a rate, where a drawing has room for it."""
+    """Return the normal deviate of a rate, NaN if it is outside of the drawing."""
     return NormalDist().inv_cdf(rate) if RAREST <= rate <= 1 - RAREST else float("nan")
 
 
@@ -139,14 +152,14 @@ _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
 
 def threshold_text(t: float) -> str:
-    """A threshold as a tooltip or a table shows it."""
+    """Format a threshold for a tooltip or a table."""
     if math.isnan(t):
         return "–"
     return f"{t:.4g}" if math.isfinite(t) else ("∞" if t > 0 else "-∞")
 
 
 def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
-    """A place a row; what lies beyond the drawing ends at its border."""
+    """Return a row per point of a band, clipped to the drawing."""
     limits = (curve.simultaneous_low, curve.simultaneous_high) if wide else (curve.low, curve.high)
     if not all(map(len, limits)):
         return []
@@ -170,7 +183,7 @@ def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
 
 
 def _kept_rate(rate: float) -> float:
-    """``rate``, or the last on its side that has a place among normal deviates."""
+    """Return ``rate``, limited to the range of an axis in normal deviates."""
     return min(max(rate, RAREST), 1 - RAREST)
 
 
@@ -201,7 +214,7 @@ def _axes(curves: Sequence[Curve], *, by_measure: bool) -> tuple[Spec, Spec]:
 
 
 def _domain(columns: Sequence[FloatArray]) -> Spec:
-    """All of 0 to 1 for rates, else what the data span."""
+    """Return the domain of a scale: from 0 to 1 for rates, otherwise that of the data."""
     values = [float(v) for column in columns for v in column if math.isfinite(v)]
     rates = all(0 <= v <= 1 for v in values)
     return {"domain": [0, 1], "nice": False} if rates else {"zero": False}
@@ -226,8 +239,10 @@ def _chance_layer(curves: Sequence[Curve], x: Spec, y: Spec) -> Spec:
 
 
 def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
-    """The other lines that a curve is read against, each with its name at its highest point; of a
-    level one at the end that the name reaches to from within."""
+    """Return the layers of reference lines, each with its name at its highest point.
+
+    The name of a horizontal line is at the end from which it extends inwards.
+    """
     own = _OWN if len({c.system for c in curves}) > 1 else ""
     lines = dict.fromkeys(
         (name, tuple((a, b) for a, b in points))
@@ -267,7 +282,7 @@ _OWN = "threshold in use"
 
 
 def keep_data_order(x: Spec) -> Spec:
-    """The axis of a line whose points are joined in the order of the data."""
+    """Return the axis of a line whose points are joined in the order of the data."""
     return {**x, "sort": None}
 
 
@@ -293,7 +308,7 @@ def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curves: Sequence[Curve]
 def _mark_layers(
     curves: Sequence[Curve], names: Mapping[Curve, str], x: Spec, y: Spec, hue: Spec
 ) -> list[Spec]:
-    """A dot where the threshold in use is."""
+    """Return the layer of dots at the threshold in use."""
     data = []
     for c in curves:
         if c.operating_point is None:
@@ -313,7 +328,7 @@ def _mark_layers(
 
 
 def cut_layer(cut: float, x: Spec) -> Spec:
-    """An upright line at a threshold."""
+    """Return the layer of a vertical line at a threshold."""
     mark = vega.rule(strokeDash=[5, 3], opacity=0.8)
     return vega.layer([{"cut": json_number(cut)}], mark, x={**x, "field": "cut"})
 
@@ -333,10 +348,10 @@ def _hover_layer(x: Spec, y: Spec, hue: Spec, tips: str) -> Spec:
 
 
 def _tooltip(curve: Curve, *, by_measure: bool, x_is_threshold: bool) -> str:
-    """The tooltip of a curve as an expression.
+    """Return the tooltip of a curve as an expression.
 
-    Written out because Vega-Lite 6.4 shows ``undefined`` for text in the tooltip of the nearest
-    point, whose row it keeps one level deeper than that of the point itself.
+    It is an expression because Vega-Lite 6.4 shows ``undefined`` for text in the tooltip of the
+    nearest point, whose row is nested one level deeper than that of the point itself.
     """
     row = "(datum.datum || datum)"
     x_name, y_name = (

@@ -1,5 +1,4 @@
-"""Charts of curves: how their curves are computed, which share a chart, and what is said of
-them."""
+"""Charts of curves: how their curves are computed, grouped into figures and captioned."""
 
 from __future__ import annotations
 
@@ -40,48 +39,49 @@ def _single_facet(_: Any) -> Sequence[Mapping[str, Any]]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CurveChart(ChartDefinition):
-    """A chart of curves of one kind, whose ``kind`` is the name of the chart.
+    """Chart of curves of one kind, whose ``kind`` is the name of the chart.
 
     Parameters
     ----------
-    of
-        What its curves are computed of: one of :data:`SOURCES`.
-    curve
-        Computes the curve of one system, from what it says: of scores a
-        :class:`calipers.charts.ScoreData`. It may take ``measure``, ``series``, ``bins`` and
-        ``binning`` by name, as :func:`calipers.curve` has them. None where ``plan`` does it, or
-        where other parts of an evaluation have the curves.
-    variants
-        The options of each curve of a system that a page draws; one without options unless given.
-    plan
-        Which curves there are of several systems, where these are computed together.
-    draw
-        The spec in Vega-Lite of curves, for systems in the order of their colours; lines with their
-        bands, or bars, unless given.
-    table
-        The numbers beside the chart: a few points of each curve, unless given.
-    notes
-        What else has to be said of these very curves.
-    by_class
-        Whether a page draws it of each of several classes against the rest.
-    by_measure
+    of : str
+        Source that curves are computed from: one of :data:`SOURCES`.
+    curve : callable, optional
+        Function that computes the curve of one system from its output; for scores this is a
+        :class:`calipers.charts.ScoreData`. It may have the keywords ``measure``, ``series``,
+        ``bins`` and ``binning`` of :func:`calipers.curve`. None if ``plan`` is given, or other
+        parts of an evaluation have the curves.
+    variants : callable
+        Function that returns the options of each curve of a system on a page; by default there is
+        one curve without options.
+    plan : callable, optional
+        Function that returns the planned curves of several systems, if these are computed together.
+    draw : callable, optional
+        Function that returns the Vega-Lite spec of curves, for systems in the order of their
+        colors. By default curves are lines with their bands, or bars.
+    table : callable, optional
+        Function that returns the table of the chart; by default a few points of each curve.
+    notes : callable, optional
+        Function that returns additional sentences on the curves.
+    by_class : bool, default=False
+        Whether a page has a curve of each of several classes against all others.
+    by_measure : bool, default=False
         Whether the curves of a system are of different measures, against the threshold.
-    x_is_threshold
-        Whether ``x`` is the threshold by another name.
-    has_upright_threshold
-        Whether an upright line shows the threshold in use.
-    curves_of_system
-        How many curves of a system the chart shows, where it is not drawn of fewer.
-    series_name
-        What ``series`` of a curve names.
-    band_note
-        What the band is of, where that is not the curve of a fixed threshold.
-    needs
-        Other kinds of curves that the chart shows as well.
-    part_of
-        The chart that shows its curves, where it is none of its own on a page.
-    more
-        Whether a page leaves it to those who open "More curves".
+    x_is_threshold : bool, default=False
+        Whether ``x`` is the threshold under another name.
+    has_upright_threshold : bool, default=False
+        Whether a vertical line shows the threshold in use.
+    curves_of_system : int, default=0
+        Number of curves of a system in the chart, if it is not drawn with fewer.
+    series_name : str, default="class"
+        Name of the ``series`` of curves.
+    band_note : str, default=""
+        Note on the band, if it is not that of the curve at fixed thresholds.
+    needs : tuple of str
+        Other kinds of curves that the chart includes.
+    part_of : str
+        Chart that includes these curves, if they have no chart of their own on a page.
+    more : bool, default=False
+        Whether a page shows it only under "More curves".
 
     Examples
     --------
@@ -120,13 +120,13 @@ class CurveChart(ChartDefinition):
 
     @property
     def options(self) -> frozenset[str]:
-        """The options that ``curve`` takes."""
+        """Options that ``curve`` takes."""
         if self.curve is None:
             return frozenset()
         return frozenset(list(inspect.signature(self.curve).parameters)[1:])
 
     def compute(self, source: Any, **options: Any) -> Curve:
-        """The curve of one system."""
+        """Compute the curve of one system."""
         assert self.curve is not None
         made = self.curve(source, **options)
         if made.kind != self.name:
@@ -136,7 +136,7 @@ class CurveChart(ChartDefinition):
         return made
 
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
-        """Its figures of an evaluation, each as soon as its curves are computed."""
+        """Yield the figures of an evaluation, each as soon as its curves are computed."""
         if self.part_of or self.name not in curve_kinds(evaluation.curves):
             return
         # Curves of measures and of classes share a chart by system, others by kind.
@@ -148,7 +148,7 @@ class CurveChart(ChartDefinition):
             yield replace(figure, caption=f"{of}{figure.caption}")
 
     def figure(self, curves: Sequence[Curve], systems: Sequence[str], system: str = "") -> Figure:
-        """One figure of some curves, those of one ``system`` perhaps."""
+        """Return the figure of some curves, possibly those of one ``system``."""
         first = curves[0]
         title = of_all = _POINTS_ONLY if is_point(first) else self.title
         if system and len(systems) > 1:
@@ -172,7 +172,7 @@ class CurveChart(ChartDefinition):
         )
 
     def lines(self, curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
-        """Curves as lines with their bands; histograms as steps."""
+        """Return the spec of curves as lines with their bands, and of histograms as steps."""
         if curves[0].shape == "bars" and self.draw is None:
             names = unique_labels([c.series or c.system for c in curves], vega.LABEL)
             return vega.assemble_spec(**histograms.panel(curves, names, 260, legend=True))
@@ -181,7 +181,7 @@ class CurveChart(ChartDefinition):
         )
 
     def caption(self, curves: Sequence[Curve]) -> str:
-        """What has to be known to read the chart."""
+        """Return the caption."""
         first, parts = curves[0], [self.explanation] if self.explanation else []
         parts += self.notes(curves) if self.notes is not None else ()
         if first.classes:
@@ -210,7 +210,7 @@ class CurveChart(ChartDefinition):
         return " ".join([*parts, *drawn_within(curves)])
 
     def points(self, curves: Sequence[Curve]) -> Numbers:
-        """The heading and the rows of the numbers beside curves: a few points of each."""
+        """Return the heading and the rows of the table of curves: a few points of each."""
         first = curves[0]
         name, of = ("measure", "value") if self.by_measure else ("system", first.y_label)
         if first.series:
@@ -232,7 +232,7 @@ class CurveChart(ChartDefinition):
         return (name, first.x_label, of, *filter(None, [at])), tuple(rows)
 
     def _written(self, curve: Curve, i: int) -> tuple[str, str]:
-        """A point in numbers; one that stands by itself with its intervals."""
+        """Format a point; a single point has its intervals."""
         if is_point(curve) and len(curve.low):
             rates = [
                 (float(curve.x[0]), *curve.band_x.tolist()),
@@ -246,14 +246,16 @@ class CurveChart(ChartDefinition):
 
 
 def curve_charts(of: Collection[str] = SOURCES) -> list[CurveChart]:
-    """The charts whose curves are computed of these, in the order of a page."""
+    """Return the charts whose curves are computed from these sources, in the order of a page."""
     charts = CHARTS.values()
     return [chart for chart in charts if isinstance(chart, CurveChart) and chart.of in of]
 
 
 def get_chart(kind: str) -> CurveChart:
-    """The chart of a kind of curves; a plain one where that is not known, as of a result that
-    another version wrote."""
+    """Return the chart of a kind of curves; a default one if the kind is unknown.
+
+    A kind is unknown if the result was written by another version.
+    """
     found = CHARTS.get(match_case_insensitive(kind, CHARTS) or "")
     if not isinstance(found, CurveChart):
         return CurveChart(name=kind, title=shorten_name(kind))
@@ -261,15 +263,14 @@ def get_chart(kind: str) -> CurveChart:
 
 
 def drawn_within(curves: Sequence[Curve]) -> list[str]:
-    """How far a curve may be from what is drawn of it, in a sentence if at all."""
+    """Return a sentence on the deviation of the drawn from the exact curve, if there is any."""
     tolerance = max(c.tolerance for c in curves)
     said = f"Plotted to within {tolerance:.2g} of the exact curve, as a fraction of the axes."
     return [said] if tolerance > 0 else []
 
 
 def leading_curves(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[Curve], str]:
-    """The curves of the systems that lead, where more than can be told apart would share a chart;
-    and whose they are."""
+    """Return the curves of the best systems if one chart cannot show all, and a note."""
     if len(curves) <= MOST_CURVES or not is_ranked(evaluation):
         return curves, ""
     leading = order_systems(evaluation)[:MOST_CURVES]
@@ -279,7 +280,7 @@ def leading_curves(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Seq
 
 
 def _points_caption(points: Sequence[Curve], of: int, level: str) -> Iterator[str]:
-    """What has to be known to read the points of systems that predict labels."""
+    """Yield the caption of the points of systems that predict labels."""
     if not points:
         return
     where = "Dots" if len(points) == of else "Dots without a curve"

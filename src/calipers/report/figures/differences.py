@@ -1,4 +1,4 @@
-"""Paired differences with their intervals, around zero or against margins."""
+"""Charts of paired differences with their intervals, around zero or against margins."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _HEAD = ("measure", "systems", "difference", "interval", "p", "verdict")
 
 
 def group_by_measure(differences: Iterable[Difference]) -> dict[str, list[Difference]]:
-    """The differences of each measure."""
+    """Group the differences by measure."""
     return group_by(differences, lambda d: d.measure)
 
 
 def select_fitting(of: Mapping[str, list[Difference]]) -> list[tuple[str, list[Difference]]]:
-    """The differences by measure, as many measures as there is room for."""
+    """Return the differences by measure, for as many measures as there is room for."""
     sizes = accumulate(map(len, of.values()))
     return [item for item, size in zip(of.items(), sizes, strict=True) if size <= MOST_DRAWN]
 
@@ -41,7 +41,10 @@ def select_fitting(of: Mapping[str, list[Difference]]) -> list[tuple[str, list[D
 def difference_figures(
     comparison: Comparison, definitions: Sequence[Definition]
 ) -> Iterator[Figure]:
-    """The intervals, in one chart where they are few; those with margins by measure."""
+    """Yield the figures of intervals, in one chart if there are few.
+
+    Differences with margins have one chart per measure.
+    """
     of = group_by_measure(d for d in comparison if math.isfinite(d.value))
     plain = [d for own in of.values() for d in own if math.isnan(d.margin)]
     if 0 < len(plain) <= MOST_DIFFERENCES:
@@ -84,7 +87,10 @@ def _around_zero(
 
 
 def differences_chart(comparison: Comparison, definitions: Iterable[Definition] = ()) -> Spec:
-    """Each paired difference with its interval, around zero; full dots are told apart."""
+    """Return the chart of paired differences with intervals around zero.
+
+    Filled dots are significant differences.
+    """
     defined = [d for d in comparison if math.isfinite(d.value)]
     rows = _row_labels(comparison)
     panels = _panels(defined, {d.measure: d for d in definitions})
@@ -97,8 +103,10 @@ def differences_chart(comparison: Comparison, definitions: Iterable[Definition] 
 def _panels(
     differences: Iterable[Difference], definitions: Mapping[str, Definition]
 ) -> list[list[Difference]]:
-    """Those that one scale can hold: measures of the same bounded range and direction, else of one
-    measure."""
+    """Group differences that can share a scale.
+
+    These are measures with the same bounded range and direction, otherwise those of one measure.
+    """
 
     def scale(d: Difference) -> Hashable:
         of = definitions.get(d.measure)
@@ -160,7 +168,7 @@ def _datum(d: Difference, row: str) -> Spec:
 
 
 def _interval(value: float, low: float, high: float) -> Spec:
-    """A difference as it is drawn and as it is written."""
+    """Return a difference with its interval, as numbers and as text."""
     digits = numbers.rounding([(value, low, high)], keep_sign=True)
     return {**vega.limits(value, low, high), "text": digits.triple(value, low, high)}
 
@@ -169,7 +177,7 @@ def _interval(value: float, low: float, high: float) -> Spec:
 
 
 def _within_margins(comparison: Comparison, title: str) -> Figure:
-    """The differences of one measure against its margins."""
+    """Return the figure of the differences of one measure against its margins."""
     first = comparison.differences[0]
     rows = difference_rows(comparison)
     alone = len({d.baseline for d in comparison}) == 1
@@ -197,8 +205,10 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
 
 
 def margins_chart(differences: Mapping[str, Difference]) -> Spec:
-    """Differences of one measure by name, with their intervals, and the margins within which they
-    are taken for equal. A full dot is one whose interval lies within the margins."""
+    """Return the chart of differences of one measure, with intervals and margins.
+
+    Filled dots have intervals within the margins.
+    """
     names = unique_labels(differences, vega.LABEL)
     first = next(iter(differences.values()))
     data = [

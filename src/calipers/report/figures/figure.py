@@ -1,4 +1,4 @@
-"""One figure of a page: a picture, its spec, a sentence and its numbers; and its place."""
+"""Figures of a page, with their image, spec, description and table, and their selectors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,41 @@ MOST_PICTURES, FIRST_PICTURES = 30, 3
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One chart of the page. ``label`` is what a person would say who sees it."""
+    """Chart of a page, with its image, spec, description and table.
+
+    Attributes
+    ----------
+    title : str
+        Title of the chart.
+    label : str
+        Description of the chart for those who cannot see it.
+    caption : str
+        Explanation that a reader needs.
+    spec : dict
+        Vega-Lite spec.
+    head : tuple of str
+        Headings of the table of the chart.
+    rows : tuple of tuple of str
+        Rows of the table of the chart.
+    wide : bool
+        Whether the chart takes the whole width of a page.
+    more : bool
+        Whether the chart is shown on request only.
+    choice : str
+        Label of the chart in a selector, if the reader selects one of several.
+    chosen_from : str
+        Title that all charts of a selector have in common.
+    chosen_by : str
+        What the reader selects by, such as "System".
+    name : str
+        Prefix of the ids in the image, unique in a page.
+    kind : str
+        Name by which a user requests the chart, common to all charts of a selector.
+    later : bool
+        Whether only the script of the page draws the chart, when it is selected.
+    begun : Future, optional
+        Image that is already being rendered.
+    """
 
     title: str
     label: str
@@ -53,7 +87,7 @@ class Figure:
 
     @property
     def svg(self) -> Markup:
-        """The picture that is there without JavaScript."""
+        """Image that is displayed without JavaScript."""
         from markupsafe import Markup
 
         if self.later:
@@ -65,8 +99,10 @@ class Figure:
 
     @property
     def json(self) -> Markup:
-        """The spec for a ``script`` element of data, which no ``<`` can end; its data by column, as
-        the page's script unpacks them."""
+        """Spec for a data ``script`` element, which no ``<`` can end.
+
+        Its data are stored by column, as the script of the page unpacks them.
+        """
         from markupsafe import Markup
 
         spec = pack_datasets(self.spec)
@@ -76,13 +112,13 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class FigureSelector:
-    """One place of the page: a figure, or some of which the reader chooses one."""
+    """Figure of a page, or several among which the reader selects one."""
 
     figures: tuple[Figure, ...]
 
     @property
     def more(self) -> bool:
-        """Whether it is left to those who ask for more."""
+        """Whether it is shown on request only."""
         return self.figures[0].more
 
     @property
@@ -92,14 +128,16 @@ class FigureSelector:
 
 
 def group_selectable(drawn: Sequence[Figure]) -> list[FigureSelector]:
-    """The places of a page for figures."""
+    """Group the figures of a page into selectors."""
     together = groupby(drawn, lambda f: f.chosen_from if f.choice else f.name)
     return [FigureSelector(tuple(group)) for _, group in together]
 
 
 def lazy_figures(made: Iterable[Figure]) -> Iterator[Figure]:
-    """The figures as they are made; of many to choose from only the first few with pictures and
-    numbers."""
+    """Yield figures as they are made.
+
+    If there are many to select from, only the first few have images and tables.
+    """
     for choice, those in groupby(made, lambda f: f.chosen_from if f.choice else ""):
         group = iter(those)
         if not choice:
@@ -113,16 +151,16 @@ def lazy_figures(made: Iterable[Figure]) -> Iterator[Figure]:
 
 
 def assign_ids(made: Iterable[Figure]) -> list[Figure]:
-    """The figures, each with ids of its own."""
+    """Return the figures with unique ids."""
     return [replace(figure, name=f"figure-{place}") for place, figure in enumerate(made)]
 
 
 def selector_label(name: str, of: int) -> str:
-    """What the reader chooses, where each of so many has a chart of its own and they are many."""
+    """Return the label of a figure in a selector, empty if there are few figures."""
     return shorten_name(name) if of > SIDE_BY_SIDE else ""
 
 
 def measure_figure(figure: Figure, measure: str, of: int, kind: str) -> Figure:
-    """The figure of one of so many measures, of which the reader chooses."""
+    """Return the figure of one of several measures, among which the reader selects."""
     choice = selector_label(measure, of)
     return replace(figure, choice=choice, chosen_from=kind, chosen_by="Measure")

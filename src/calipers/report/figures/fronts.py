@@ -1,4 +1,4 @@
-"""Quality against cost: a point a system, with both intervals, and the Pareto front."""
+"""Charts of quality against cost, with intervals and the Pareto front."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDTH, _HEIGHT = 400, 320
 
 
 def front_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """A figure for each cost."""
+    """Yield a figure per cost."""
     drawn = [front for front in evaluation.pareto_fronts if any(map(_is_finite, front))]
     for front in drawn:
         of = shorten_name(front.cost_measure)
@@ -65,7 +65,7 @@ def _figure(front: ParetoFront) -> Figure:
 
 
 def front_chart(front: ParetoFront) -> Spec:
-    """The points, their intervals, and the front as a line of steps."""
+    """Return the chart of points, their intervals, and the front as a step line."""
     names = unique_labels((row.system for row in front), vega.LABEL)
     cells = dict(zip((row.system for row in front), pareto_fronts.row_texts(front), strict=True))
     shown = [row for row in front if _is_finite(row)]
@@ -114,13 +114,13 @@ def _spans_decades(rows: Sequence[ParetoRow]) -> bool:
 
 
 def _axis_values(rows: Sequence[ParetoRow], of: str) -> list[float]:
-    """All numbers of one axis."""
+    """Return all numbers of one axis."""
     ends = (getattr(row, f"{of}{end}") for row in rows for end in ("", "_low", "_high"))
     return [x for x in ends if math.isfinite(x)]
 
 
 def _scale(ends: Sequence[float], *, log: bool = False) -> Spec:
-    """Room for all, and for a name beside the last."""
+    """Return a scale with room for all values and labels."""
     ends = [math.log10(x) for x in ends if x > 0] if log else ends
     low, high = min(ends), max(ends)
     margin = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
@@ -136,8 +136,10 @@ def _scale(ends: Sequence[float], *, log: bool = False) -> Spec:
 
 
 def _datum(row: ParetoRow, name: str, cell: Sequence[str], *, log: bool) -> Spec:
-    """One system; an interval that is not known, or that a logarithm has no end of, ends at the
-    value."""
+    """Return the row of a system.
+
+    Limits that are unknown, or that a logarithmic scale cannot show, are replaced by the value.
+    """
     ends: Spec = {}
     for of in ("quality", "cost"):
         value = getattr(row, of)
@@ -157,8 +159,7 @@ def _datum(row: ParetoRow, name: str, cell: Sequence[str], *, log: bool) -> Spec
 
 
 def _line(rows: Sequence[Spec], x: Spec, y: Spec) -> Spec:
-    """From each system of the front to the next dearer one: until then nothing better is to be
-    had."""
+    """Return the layer of the front: steps from each system to the next more expensive one."""
     on = sorted((row for row in rows if row["front"]), key=lambda row: row["cost"])
     points = [{"cost": row["cost"], "quality": row["quality"]} for row in on]
     mark = {"type": "line", "interpolate": "step-after", "color": vega.PALETTE[0],
@@ -172,7 +173,7 @@ def _line(rows: Sequence[Spec], x: Spec, y: Spec) -> Spec:
 def _name_labels(
     rows: Sequence[Spec], x: Spec, y: Spec, x_scale: Spec, y_scale: Spec
 ) -> list[Spec]:
-    """The names beside the points."""
+    """Return the layers of names next to points."""
     at = [
         (
             _relative_position(row["cost"], x_scale) * _WIDTH,
@@ -185,7 +186,7 @@ def _name_labels(
 
 
 def _relative_position(value: float, scale: Spec) -> float:
-    """Where on an axis a value is, from 0 to 1."""
+    """Return the position of a value on an axis, from 0 to 1."""
     low, high = scale["domain"]
     if scale.get("type") == "log":
         value, low, high = math.log10(value), math.log10(low), math.log10(high)

@@ -1,4 +1,4 @@
-"""Histograms: a panel of step areas, below a curve or by itself."""
+"""Histograms as step areas, below a curve or alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from calipers.results import Curve
 
 
 def stack_panels(upper: Spec, panels: Sequence[Spec]) -> Spec:
-    """A chart above panels that share its axis."""
+    """Stack a chart and panels that share its axis."""
     around = {key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")}
     for part in upper["layer"]:
         if "x" in part["encoding"]:
@@ -30,7 +30,10 @@ def panel(
     legend: bool = False,
     only: str = vega.PALETTE[0],
 ) -> Spec:
-    """The shares of rows in bars of each of ``names``, of one alone in the colour ``only``."""
+    """Return the histogram of proportions of rows of each of ``names``.
+
+    A single one has the color ``only``.
+    """
     data = [
         {"x": json_number(x, 4), "y": json_number(y, 4), "system": names[c.series or c.system]}
         for c in curves

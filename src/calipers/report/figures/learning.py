@@ -1,5 +1,4 @@
-"""Curves of learning: errors over the capacity of a model or the size of its training set, and the
-parts of the error."""
+"""Charts of validation curves, learning curves and bias-variance decompositions."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ _SHOWN_PARTS = ("error", "bias²", "bias² + noise", "bias", "variance", "noise"
 
 @dataclass(frozen=True)
 class _PlottedPoint:
-    """A place of a line, with its interval."""
+    """Point of a line, with its interval."""
 
     x: str | float
     series: str
@@ -46,14 +45,14 @@ class _PlottedPoint:
 
     @property
     def ends(self) -> tuple[float, float, float]:
-        """The value and its limits, which are the value where there is no interval."""
+        """Value and its limits, which are the value if there is no interval."""
         e = self.estimate
         known = math.isfinite(e.low) and math.isfinite(e.high)
         return e.value, e.low if known else e.value, e.high if known else e.value
 
 
 def figure(of: LearningResult) -> Figure:
-    """The one figure of a result."""
+    """Return the figure of a learning result."""
     points, y_title = _points(of)
     head, rows = learning.grid(of)
     kind = _KINDS[type(of)]
@@ -70,7 +69,7 @@ def figure(of: LearningResult) -> Figure:
 
 
 def _points(of: LearningResult) -> tuple[list[_PlottedPoint], str]:
-    """What is drawn, and the title of its axis."""
+    """Return the points, and the title of their axis."""
     if isinstance(of, BiasVariance):
         named = unique_labels([row.value for row in of], 12)
         parts = [name for name in _SHOWN_PARTS if name in of.parts]
@@ -101,12 +100,12 @@ def _points(of: LearningResult) -> tuple[list[_PlottedPoint], str]:
 
 
 def _main_line(of: LearningResult) -> str:
-    """The line that has to be seen whole."""
+    """Return the name of the line that has to be completely visible."""
     return "error" if isinstance(of, BiasVariance) else "validation"
 
 
 def _scale(points: Sequence[_PlottedPoint], matter: str) -> tuple[Spec, float]:
-    """The scale of values, and what lies below its lower end: −∞ where nothing does."""
+    """Return the scale of values, and its lower end, −∞ if nothing is below it."""
     ends = [e for p in points for e in p.ends if math.isfinite(e)]
     own = [p.ends[0] for p in points if p.series == matter and math.isfinite(p.ends[0])]
     if own and min(own) > 0 and max(own) / min(own) > _WIDE:
@@ -128,7 +127,7 @@ def _scale(points: Sequence[_PlottedPoint], matter: str) -> tuple[Spec, float]:
 
 
 def _axis(scale: Spec) -> Spec:
-    """Powers of ten on a logarithmic scale, and 3 times them where these are few."""
+    """Return the axis; on a logarithmic scale it has powers of ten, and 3 times these if few."""
     if "type" not in scale:
         return {"tickCount": 5}
     low, high = scale["domain"]
@@ -226,7 +225,7 @@ def _x(of: LearningResult) -> Spec:
 
 
 def _regions(of: LearningResult, x: Spec) -> list[Spec]:
-    """A column behind each capacity that under- or overfits."""
+    """Return the layer of shaded columns for values that underfit or overfit."""
     if not isinstance(of, ValidationCurve):
         return []
     named = unique_labels([row.value for row in of], 12)
@@ -257,7 +256,7 @@ def _selection_rule(of: LearningResult, x: Spec) -> list[Spec]:
 
 
 def _test_point(points: Sequence[_PlottedPoint], x: Spec, y: Spec, hue: Spec) -> list[Spec]:
-    """The value on the test rows with its interval, which is no line."""
+    """Return the layers of the value on the test rows with its interval."""
     made = []
     for p in (p for p in points if p.series == "test"):
         value, low, high = p.ends
@@ -272,7 +271,7 @@ def _test_point(points: Sequence[_PlottedPoint], x: Spec, y: Spec, hue: Spec) ->
 
 
 def _extrapolation(of: LearningResult, x: Spec, y: Spec, hue: Spec) -> list[Spec]:
-    """What more rows would bring, at their number."""
+    """Return the layers of the extrapolated value with its interval."""
     if not isinstance(of, LearningCurve) or of.extrapolation.reason is not None:
         return []
     m = of.extrapolation

@@ -1,4 +1,4 @@
-"""Plain charts of a few numbers: lines, bars and ranges by name."""
+"""Simple charts of few numbers: lines, bars and ranges by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Points = Sequence[tuple[str, float, float]]
 
 
 def line_chart(points: Points, x: str, y: str, *, share: bool = False) -> Spec:
-    """A line for each name; ``share`` draws from 0 to 1."""
+    """Return a chart with a line per name; ``share`` sets the range from 0 to 1."""
     names = unique_labels(list(dict.fromkeys(name for name, _, _ in points)), vega.LABEL)
     rows = [
         {"name": names[name], "x": json_number(at), "y": json_number(value)}
@@ -46,7 +46,7 @@ def line_chart(points: Points, x: str, y: str, *, share: bool = False) -> Spec:
 
 
 def _whole_ticks(points: Points) -> Spec:
-    """Ticks at whole numbers; at each where they are few."""
+    """Return ticks at integers, at all of them if they are few."""
     first, last = (f((at for _, at, _ in points), default=0) for f in (min, max))
     if last - first > _MOST_TICKS:
         return {"tickMinStep": 1}
@@ -54,7 +54,7 @@ def _whole_ticks(points: Points) -> Spec:
 
 
 def bar_chart(bars: Points, x: str) -> Spec:
-    """Two bars a name, from 0 to the first number and, darker, to the second."""
+    """Return a chart of two bars per name, to the first number and, darker, to the second."""
     names = unique_labels([name for name, _, _ in bars], vega.LABEL)
     rows = [
         {"name": names[name], "whole": json_number(whole), "part": json_number(part)}
@@ -75,7 +75,7 @@ def bar_chart(bars: Points, x: str) -> Spec:
 
 
 def range_chart(ranges: Sequence[tuple[str, float, float, float]], x: str) -> Spec:
-    """From the least to the most for each name, with what lies between."""
+    """Return a chart of the range for each name, with the mean."""
     names = unique_labels([name for name, *_ in ranges], vega.LABEL)
     rows = [
         {

@@ -1,4 +1,4 @@
-"""Every pair of systems as a matrix: the system of the row less that of the column."""
+"""Matrix charts of pairwise differences: the system of the row minus that of the column."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _STRONG = (0.001, 0.01)
 def pair_figures(
     comparison: Comparison, definitions: Sequence[Definition] = ()
 ) -> Iterator[Figure]:
-    """All pairs by measure, where there are three systems or more and the tests have two sides."""
+    """Yield a matrix of all pairs per measure.
+
+    There have to be three systems or more, and two-sided tests.
+    """
     systems = {name for d in comparison for name in (d.system, d.baseline)}
     if comparison.baseline is not None or not 3 <= len(systems) <= MOST_SYSTEMS:
         return
@@ -52,9 +55,11 @@ def pair_figures(
 
 
 def pairs_chart(pairs: Sequence[Difference]) -> Spec:
-    """The matrix of all pairs, by one measure. Each pair is there once; the cell across the
-    diagonal is turned over. Those that are told apart have a colour, a stronger one up to p = 0.01
-    and to 0.001."""
+    """Return the matrix of all pairs by one measure.
+
+    Each pair is given once; the cell across the diagonal has the opposite sign. Significant
+    differences are colored, in stronger colors for p ≤ 0.01 and p ≤ 0.001.
+    """
     order = list(dict.fromkeys([*(d.baseline for d in pairs), *(d.system for d in pairs)]))
     names = unique_labels(order, vega.LABEL)
     digits = numbers.rounding(((d.value, numbers.NAN, numbers.NAN) for d in pairs), keep_sign=True)
@@ -91,7 +96,7 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
 
 
 def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding) -> list[Spec]:
-    """The two cells of a pair."""
+    """Return the two cells of a pair."""
     found, shown = outcome(d), numbers.format_p_digits(d.p_adjusted)
     strength = (
         0.2 + 0.2 * sum(d.p_adjusted <= bound for bound in _STRONG) if found.decided else 0.06

@@ -1,5 +1,7 @@
-"""Points in the ROC plane: their names, how far they are from the diagonal, and where the opposite
-answers would be of what lies below it."""
+"""Points in the ROC plane, with labels, distances to the diagonal, and reversed predictions.
+
+Points below the diagonal are also shown with their predictions reversed.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +20,25 @@ DISTANCE = "distance to the diagonal"
 
 
 def is_plane(curves: Sequence[Curve]) -> bool:
-    """Whether these are points in the ROC plane alone."""
+    """Return whether all curves are points in the ROC plane."""
     return all(c.shape == "point" for c in curves)
 
 
 def distance(x: float, y: float) -> float:
-    """How far above the diagonal a point is; below 0 how far below it."""
+    """Return the signed distance of a point above the diagonal, negative below it."""
     return (y - x) / math.sqrt(2)
 
 
 def lies_below(curve: Curve) -> bool:
-    """Whether it is a point below the diagonal."""
+    """Return whether a curve is a point below the diagonal."""
     return bool(len(curve) and curve.y[0] < curve.x[0])
 
 
 def opposite_name(name: str) -> str:
-    """What the opposite answers of a system are called.
+    """Return the name of a system with reversed predictions.
 
+    Examples
+    --------
     >>> opposite_name("B")
     'B′'
     """
@@ -42,7 +46,7 @@ def opposite_name(name: str) -> str:
 
 
 def caption(curves: Sequence[Curve]) -> list[str]:
-    """What has to be known of what is drawn beside the points."""
+    """Return sentences on what is drawn in addition to the points."""
     if len(curves) > MOST_NAMED:
         return []
     said = ["Dotted: the distance to the diagonal, (TPR − FPR)/√2."]
@@ -57,8 +61,7 @@ def caption(curves: Sequence[Curve]) -> list[str]:
 
 
 def rows(curves: Sequence[Curve], written: Callable[[Curve], tuple[str, str]]) -> list[list[str]]:
-    """The points in numbers, each with its distance, and the opposite of those below the
-    diagonal."""
+    """Return the table of points with distances, and of reversed points below the diagonal."""
     made = []
     for c in (c for c in curves if len(c)):
         name, x, y = shorten_name(c.series or c.system), float(c.x[0]), float(c.y[0])
@@ -77,7 +80,7 @@ def layers(
     hue: Spec,
     size: tuple[int, int],
 ) -> list[Spec]:
-    """What is drawn beside few points."""
+    """Return the layers in addition to the points, if there are few of them."""
     there = [c for c in curves if len(c) and math.isfinite(c.x[0]) and math.isfinite(c.y[0])]
     if not there or len(there) > MOST_NAMED:
         return []

@@ -1,4 +1,7 @@
-"""Mean ranks on an axis, where bars join systems that do not differ significantly (Demšar 2006)."""
+"""Critical-difference diagrams of mean ranks (Demšar 2006).
+
+Bars join systems that do not differ significantly.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ MOST_RANKED = 40
 def rank_figures(
     comparison: Comparison, definitions: Sequence[Definition] = ()
 ) -> Iterator[Figure]:
-    """The critical-difference diagrams."""
+    """Yield the critical-difference diagrams."""
     fit = [o for o in comparison.omnibus if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
     sizes = accumulate(len(o.systems) for o in fit)
     drawn = [o for o, size in zip(fit, sizes, strict=True) if size <= MOST_IN_ALL]
@@ -63,10 +66,13 @@ def _figure(o: OmnibusTest) -> Figure:
 
 
 def homogeneous_runs(ranks: Mapping[str, float], critical: float) -> list[tuple[str, ...]]:
-    """The longest runs of systems, ordered by mean rank, whose ends do not differ:
-    less than ``critical`` lies between their ranks. A run of one system, and one inside another,
-    is left out.
+    """Return the longest runs of systems, ordered by mean rank, without significant differences.
 
+    The ranks of the ends of a run differ by less than ``critical``. Runs of one system, and those
+    contained in another, are omitted.
+
+    Examples
+    --------
     >>> homogeneous_runs({"a": 1.2, "b": 2.0, "c": 2.1, "d": 3.4}, 1.0)
     [('a', 'b', 'c')]
     """
@@ -80,10 +86,10 @@ def homogeneous_runs(ranks: Mapping[str, float], critical: float) -> list[tuple[
 
 
 def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Spec:
-    """The diagram of the mean rank of each system, 1 the best.
+    """Return the diagram of the mean rank of each system, 1 being the best.
 
-    ``critical`` is the difference of mean ranks from which on two systems are told apart, as
-    Nemenyi's test has it. Its length is drawn below; an infinite or undefined one joins nothing.
+    ``critical`` is the smallest significant difference of mean ranks by Nemenyi's test. Its length
+    is drawn below; if it is infinite or undefined no systems are joined.
     """
     order = sorted(ranks, key=lambda name: (ranks[name], name))
     names = unique_labels(order, vega.LABEL)
@@ -131,7 +137,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
 
 
 def _axes(end: float, bottom: float) -> tuple[Spec, Spec]:
-    """Ranks from 1 on above, and depths without an axis."""
+    """Return an axis of ranks from 1 on at the top, and a hidden axis of depths."""
     ink = {"domainColor": "currentColor", "tickColor": "currentColor"}
     axis = {"orient": "top", "tickMinStep": 1, "grid": False, "domain": True, "ticks": True, **ink}
     exact = {"nice": False, "zero": False}
@@ -143,7 +149,7 @@ def _bars(
     runs: list[tuple[str, ...]], ranks: Mapping[str, float], names: Mapping[str, str],
     x: Spec, y: Spec,
 ) -> list[Spec]:  # fmt: skip
-    """Over systems that do not differ significantly."""
+    """Return the layer of bars over systems that do not differ significantly."""
     rows = [
         {
             "x": json_number(ranks[run[0]]),

@@ -1,4 +1,4 @@
-"""Raters: how far each two of them agree, and how often each uses a category."""
+"""Charts of raters: the agreement of each pair, and the categories that each rater uses."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ MOST_DRAWN = 16
 
 
 def _sets(evaluation: Evaluation) -> list[LabelTable]:
-    """The sets of three raters or more that are drawn; of two a table says all."""
+    """Return the tables of the sets of raters that are drawn, which have three raters or more.
+
+    For two raters another table has everything; sets that are too large are omitted.
+    """
     return [t for t in evaluation.label_tables if t.of == "rater" and len(t.labels) <= MOST_DRAWN]
 
 
 def pair_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """The pairs of raters of each set."""
+    """Yield the matrix of pairs of raters of each set."""
     tables = {t.system: t for t in evaluation.label_tables if t.of == "pair"}
     for each in _sets(evaluation):
         pairs = tables.get(each.system)
@@ -36,21 +39,21 @@ def pair_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 
 def category_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """How often each rater of a set gives each category."""
+    """Yield the counts of categories by rater of each set."""
     for each in _sets(evaluation):
         if len(each.counts) > 1:
             yield _add_selector(_categories(each), each.system, len(evaluation.systems))
 
 
 def _add_selector(figure: Figure, system: str, number: int) -> Figure:
-    """The figure of one set of raters, of which the reader chooses where there are many."""
+    """Return the figure of one set of raters, among which the reader selects if there are many."""
     title = figure.title if number < 2 else f"{figure.title}: {shorten_name(system)}"
     choice = selector_label(system, number)
     return replace(figure, title=title, choice=choice, chosen_from=figure.title)
 
 
 def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
-    """Both halves of the matrix of pairs, by the first measure."""
+    """Return the figure of pairs of raters by the first measure."""
     measure, digits = next(iter(pairs.values)), numbers.Rounding(2)
     names = list(unique_labels(each.labels, vega.LABEL).values())
     value, low, high = (of[measure] for of in (pairs.values, pairs.low, pairs.high))
@@ -98,7 +101,7 @@ def _cell(rater: str, other: str, value: float, told: str, digits: numbers.Round
 
 
 def _categories(each: LabelTable) -> Figure:
-    """How many ratings of each rater are of each category."""
+    """Return the figure of ratings of each rater by category."""
     names = list(unique_labels(each.labels, vega.LABEL).values())
     kinds = list(unique_labels(list(each.counts), vega.LABEL).values())
     counts = np.column_stack(list(each.counts.values()))

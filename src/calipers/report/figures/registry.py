@@ -1,4 +1,4 @@
-"""The charts that there are, each by its name: what it shows, and where on a page it stands."""
+"""Registry of charts by name, with their titles and sections of a page."""
 
 from __future__ import annotations
 
@@ -16,10 +16,20 @@ SECTIONS = ("evaluation", "comparison", "units")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChartDefinition:
-    """A chart: the ``name`` that it is asked for by, its ``title``, in ``explanation`` what has to
-    be known to read it, and the ``section`` of a page, one of :data:`SECTIONS`, where it stands.
+    """Definition of a chart.
 
-    A definition draws nothing before it is asked for its figures.
+    A definition draws nothing until its figures are requested.
+
+    Attributes
+    ----------
+    name : str
+        Name by which the chart is requested.
+    title : str
+        Title of the chart.
+    explanation : str
+        Explanation that a reader needs.
+    section : str
+        Section of a page, one of :data:`SECTIONS`.
     """
 
     name: str
@@ -28,7 +38,7 @@ class ChartDefinition:
     section: str = "evaluation"
 
     def figures(self, evaluation: Evaluation, orientation: str) -> Iterable[Figure]:
-        """Its figures of an evaluation; none where there is nothing to draw."""
+        """Return the figures of an evaluation; none if there is nothing to draw."""
         raise NotImplementedError
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -39,7 +49,12 @@ class ChartDefinition:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EvaluationChart(ChartDefinition):
-    """A chart of what an evaluation holds beside its curves: ``draw`` makes its figures.
+    """Chart of parts of an evaluation other than its curves.
+
+    Attributes
+    ----------
+    draw : callable
+        Function that returns the figures of an evaluation.
 
     Examples
     --------
@@ -52,7 +67,7 @@ class EvaluationChart(ChartDefinition):
     draw: Callable[[Evaluation], Iterable[Figure]]
 
     def figures(self, evaluation: Evaluation, orientation: str) -> Iterable[Figure]:
-        """Its figures of an evaluation."""
+        """Return the figures of an evaluation."""
         return self._named(self.draw(evaluation))
 
     def _named(self, made: Iterable[Figure]) -> Iterator[Figure]:
@@ -61,22 +76,28 @@ class EvaluationChart(ChartDefinition):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparisonChart(ChartDefinition):
-    """A chart of all differences together: ``draw`` makes its figures of a comparison and the
-    definitions of its measures, as far as these are known."""
+    """Chart of all differences of a comparison.
+
+    Attributes
+    ----------
+    draw : callable
+        Function that returns the figures of a comparison, given the known definitions of its
+        measures.
+    """
 
     draw: Callable[[Comparison, Sequence[Definition]], Iterable[Figure]]
 
     section: str = "comparison"
 
     def figures(self, evaluation: Evaluation, orientation: str) -> Iterable[Figure]:
-        """Its figures of the comparison of an evaluation."""
+        """Return the figures of the comparison of an evaluation."""
         of = evaluation.comparison
         return () if of is None else self.figures_of(of, evaluation.definitions)
 
     def figures_of(
         self, comparison: Comparison, definitions: Sequence[Definition]
     ) -> Iterator[Figure]:
-        """Its figures of a comparison."""
+        """Return the figures of a comparison."""
         return (replace(f, kind=self.name) for f in self.draw(comparison, definitions))
 
 
@@ -106,26 +127,27 @@ CHARTS: Registry[ChartDefinition] = Registry(
 
 
 def named_chart(name: str) -> ChartDefinition:
-    """The chart of a name."""
+    """Return the chart with a name."""
     return CHARTS[name]
 
 
 def register_chart(*charts: ChartDefinition, replace: bool = False) -> None:
-    """Enter charts, which then appear on pages, in notebooks, with ``--charts`` and, those of
-    curves, in :func:`calipers.curve`.
+    """Register charts for pages, notebooks and ``--charts``.
+
+    Charts of curves are also available in :func:`calipers.curve`.
 
     Parameters
     ----------
-    charts
-        What is entered.
-    replace
-        Whether it may take the place of what was entered before under the same name, as where a
-        cell of a notebook is run again; the charts of Calipers itself stay.
+    *charts : ChartDefinition
+        Charts to register.
+    replace : bool, default=False
+        Whether a registered chart of the same name is replaced, as is useful if a notebook cell is
+        run again. Charts of Calipers itself cannot be replaced.
 
     Raises
     ------
     NameTakenError
-        For a name that another chart has.
+        If another chart has the name.
 
     Examples
     --------

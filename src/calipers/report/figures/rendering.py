@@ -1,7 +1,7 @@
-"""vl-convert: beside the other work of a page, and in processes that were forked.
+"""Rendering of charts by vl-convert, in the background and in forked processes.
 
-It draws on a thread of its own, which a forked process has no part of: there, a call would never
-come back. So such a process has a new one draw.
+vl-convert renders in a thread of its own, which a forked process does not have: a call would never
+return. Therefore a forked process starts a new process for rendering.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ for line in sys.stdin:
 
 
 class _Converter:
-    """vl-convert as this process can reach it."""
+    """Access to vl-convert from this process."""
 
     def __init__(self) -> None:
         self.used = self.lost = False
@@ -55,12 +55,15 @@ class _Converter:
         self.lock = threading.Lock()
 
     def forked(self) -> None:
-        """In a process that was forked: neither thread nor pipes of the first one are its own."""
+        """Reset the state in a forked process.
+
+        It has neither the thread nor the pipes of its parent.
+        """
         self.lost = self.lost or self.used
         self.other, self.lock = None, threading.Lock()
 
     def call(self, function: Function, argument: Any, **options: Any) -> Any:
-        """What a function of vl-convert returns."""
+        """Return the result of a function of vl-convert."""
         if self.lost:
             with self.lock:
                 return self._ask(function, argument, options)
@@ -92,14 +95,13 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
 
 
 def render_svg(spec: Spec) -> str:
-    """The SVG of a Vega-Lite spec."""
+    """Return a Vega-Lite spec as SVG."""
     made: str = _CONVERTER.call("vegalite_to_svg", spec)
     return made
 
 
 def render_image(spec: Spec, format: str, scale: float) -> bytes:  # noqa: A002
-    """The PNG or the PDF of a Vega-Lite spec; a PNG has ``scale`` pixels for each of the
-    drawing."""
+    """Return a Vega-Lite spec as PNG or PDF; a PNG has ``scale`` pixels per unit of the drawing."""
     if format == "pdf":
         made: bytes = _CONVERTER.call("vegalite_to_pdf", spec)
     else:
@@ -108,14 +110,17 @@ def render_image(spec: Spec, format: str, scale: float) -> bytes:  # noqa: A002
 
 
 def bundle_javascript(snippet: str) -> str:
-    """Vega-Embed with all it needs, ending in ``snippet``."""
+    """Return Vega-Embed with its dependencies, ending in ``snippet``."""
     made: str = _CONVERTER.call("javascript_bundle", snippet)
     return made
 
 
 @contextmanager
 def start_background_renderer() -> Iterator[Callable[[Spec], Future[str]]]:
-    """A function that begins a picture, one after the other, while other work goes on."""
+    """Return a context manager with a function that starts rendering in the background.
+
+    Images are rendered one after the other while other work continues.
+    """
     executor = ThreadPoolExecutor(1, "calipers-pictures")
     try:
         yield lambda spec: executor.submit(render_svg, spec)
@@ -152,10 +157,10 @@ _POINT = re.compile(r"([ML])(-?[\d.]+),(-?[\d.]+)")
 
 
 def clean_svg(picture: str, name: str) -> str:
-    """An SVG of Vega's for a page: coordinates to a tenth of a pixel, nothing that is not seen.
+    """Clean an SVG of Vega for a page: tenths of pixels, and no invisible elements.
 
-    Its ids begin with ``name``; Vega numbers them from one picture to the next, so that the same
-    picture would have others every time.
+    Ids begin with ``name``; Vega numbers them across images, so that the same image would have
+    different ids each time.
     """
     picture = _FRAME.sub("", picture)
     tags = "".join(tag[0] for tag in _TAG.finditer(picture))
@@ -169,7 +174,7 @@ def clean_svg(picture: str, name: str) -> str:
 
 
 def _attribute(name: str, value: str, ids: Mapping[str, str]) -> str:
-    """An attribute as it is written, nothing where it changes nothing."""
+    """Return an attribute, or nothing if it has no effect."""
     if name in _SAID_ELSEWHERE and (name, value) != ("class", "marks"):
         return ""
     if (name, value) in _DEFAULT:
@@ -187,7 +192,10 @@ def _attribute(name: str, value: str, ids: Mapping[str, str]) -> str:
 
 
 def _relative_path(path: str) -> str:
-    """A line by its steps, which are shorter than its places; tenths add up without an error."""
+    """Return a path by its steps, which are shorter than positions.
+
+    Tenths of pixels add up without an error.
+    """
     out: list[str] = []
     x = y = 0
     for kind, *place in _POINT.findall(path):
@@ -208,7 +216,7 @@ def _tenths(tenths: int) -> str:
 
 
 def pack_datasets(spec: Spec) -> Spec:
-    """``spec`` with all of its data in ``datasets``, by column, the same data once."""
+    """Return ``spec`` with all of its data in ``datasets``, by column and without duplicates."""
     sets: dict[str, Any] = {}
     written: dict[str, str] = {}
 
@@ -236,7 +244,7 @@ def pack_datasets(spec: Spec) -> Spec:
 
 
 def to_columnar(rows: Sequence[Spec]) -> dict[str, Any]:
-    """Rows of one kind by column: a list, or runs of equal values where that is shorter."""
+    """Convert rows to columns: lists, or runs of equal values if these are shorter."""
     names = dict.fromkeys(name for row in rows for name in row)
     columns: dict[str, Any] = {}
     for name in names:
@@ -256,11 +264,11 @@ _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 @cache
 def javascript() -> str:
-    """Vega-Embed with all it needs, as one script that makes no request.
+    """Return Vega-Embed with its dependencies as one script that makes no request.
 
-    vl-convert takes a second or two to put it together, so it is kept in the user's cache folder;
-    where that cannot be written, each process makes it once. A copy there ends in its own digest:
-    one that is not whole is made anew.
+    vl-convert takes a second or two to bundle it, so it is cached in the user's cache folder; if
+    that is not writable each process bundles it once. A cached copy ends in its own digest: an
+    incomplete one is replaced.
     """
     made_from = f"{version('vl-convert-python')}{_DIGEST}{_SNIPPET}{_notices()}"
     try:
@@ -282,7 +290,7 @@ def javascript() -> str:
 
 
 def cache_folder() -> Path:
-    """The user's cache folder for Calipers, by the custom of the platform."""
+    """Return the user's cache folder for Calipers, by the convention of the platform."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA")
         return (Path(base) if base else Path.home() / "AppData" / "Local") / "calipers" / "cache"
@@ -298,7 +306,7 @@ def _digest(text: str) -> str:
 
 
 def _notices() -> str:
-    """The licences of what is in the script, which go with it."""
+    """Return the licenses of the contents of the script, which are included in it."""
     notices = Path(__file__).parents[1] / "templates" / "javascript-notices.txt"
     return notices.read_text(encoding="utf-8")
 

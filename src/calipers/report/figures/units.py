@@ -1,4 +1,4 @@
-"""The differences of two systems on each unit, sorted: how many gain, how many lose, and which."""
+"""Charts of the differences between two systems on each unit, sorted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ Row = tuple[str, float, float]
 
 
 def unit_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """The first pairs by the first measure that has values on the units of both."""
+    """Yield the figures of the first pairs of systems.
+
+    Each is by the first measure that has values on the units of both systems.
+    """
     per_unit, comparison = evaluation.per_unit, evaluation.comparison
     if per_unit is None or comparison is None:
         return
@@ -49,8 +52,10 @@ def unit_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 
 def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
-    """Every pair by every measure, as far as a page has room for them, and how many more there
-    are."""
+    """Return the figures of all pairs by all measures, and the number of omitted ones.
+
+    A figure is omitted if a page has no room for it.
+    """
     per_unit = comparison.per_unit
     if per_unit is None:
         return [], 0
@@ -74,7 +79,7 @@ def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
 
 
 def _has_units(per_unit: PerUnit, d: Difference) -> bool:
-    """Whether both systems have values on the units."""
+    """Return whether both systems have values on the units."""
     return all(d.measure in per_unit.values.get(name, {}) for name in (d.system, d.baseline))
 
 
@@ -112,7 +117,7 @@ def _gains(rows: Sequence[Row], units: str, what: str) -> str:
 
 
 def unit_differences(per_unit: PerUnit, measure: str, system: str, baseline: str) -> list[Row]:
-    """The values of both systems; largest difference first, undefined ones left out."""
+    """Return the values of both systems, the largest difference first, without undefined ones."""
     ours, theirs = per_unit.values[system][measure], per_unit.values[baseline][measure]
     rows = [
         (unit, float(a), float(b))
@@ -123,13 +128,16 @@ def unit_differences(per_unit: PerUnit, measure: str, system: str, baseline: str
 
 
 def extremes(rows: list[Row], most: int) -> list[Row]:
-    """At most ``most`` of ``rows``: the first half of them and the last."""
+    """Return at most ``most`` of ``rows``: half of them from the start and half from the end."""
     return rows if len(rows) <= most else rows[: most // 2] + rows[-(most // 2) :]
 
 
 def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | None = None) -> Spec:
-    """The differences as bars with the id of the unit under the pointer, and a dashed line at that
-    over all units, which need not be their mean: some may count for more than others."""
+    """Return the chart of differences as bars, with the id of the unit in the tooltip.
+
+    A dashed line is at the difference over all units, which is not their mean if units have
+    weights.
+    """
     data = [
         {"i": i, "unit": escape_unprintable(unit)[:80],
          "system": json_number(a, 4), "baseline": json_number(b, 4),

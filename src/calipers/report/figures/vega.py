@@ -1,10 +1,10 @@
-"""Charts as Vega-Lite specs: plain dicts made from results, the same every time.
+"""Vega-Lite specs of charts: plain dicts, reproducible for the same results.
 
-Ink is ``currentColor``, so that a chart inside a page follows its light or dark theme. Names of
-systems, measures and units come in as data or as axis labels only, never in an expression, and
-always through :func:`~calipers.report.safe_names.escape_unprintable`: the renderer aborts the whole
-process on a control character. Nothing is clipped, because clip paths carry ids, which would clash
-in one page.
+Lines and text are ``currentColor``, so that a chart in a page follows its light or dark theme.
+Names of systems, measures and units are used as data or axis labels only, never in an expression,
+and always through :func:`~calipers.report.safe_names.escape_unprintable`: the renderer aborts the
+whole process on a control character. Nothing is clipped, because clip paths have ids, which would
+not be unique in a page.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CONFIG: Spec = {
 
 
 def assemble_spec(**parts: Any) -> Spec:
-    """A chart of these parts."""
+    """Return a chart of these parts."""
     # Labels are as wide as the reader's font makes them: leave them room.
     padding = {"left": 16, "top": 5, "right": 10, "bottom": 5}
     named = {key: _no_property(part) for key, part in parts.items()}
@@ -68,7 +68,7 @@ UNSEEN = "\u200c"
 
 
 def _no_property(part: Any) -> Any:
-    """A part of a spec in which no name is that of a property of every object."""
+    """Return a part of a spec in which no name is that of a property of all JavaScript objects."""
     if isinstance(part, str):
         return f"{part}{UNSEEN}" if part in PROPERTIES else part
     if isinstance(part, Mapping):
@@ -77,66 +77,68 @@ def _no_property(part: Any) -> Any:
 
 
 def layer(rows: Sequence[Spec], mark: str | Spec, **encoding: Any) -> Spec:
-    """What a mark draws of some rows."""
+    """Return a layer: a mark for some rows."""
     return {"data": {"values": rows}, **mark_layer(mark, **encoding)}
 
 
 def mark_layer(mark: str | Spec, **encoding: Any) -> Spec:
-    """What a mark draws of the rows around it."""
+    """Return a layer: a mark for the rows of the enclosing spec."""
     return {"mark": {"type": mark} if isinstance(mark, str) else mark, "encoding": encoding}
 
 
 def rule(**style: Any) -> Spec:
-    """A line in the colour of the text."""
+    """Return the mark of a line in the color of the text."""
     return {"type": "rule", "color": "currentColor", **style}
 
 
 def quantity(field: str, **more: Any) -> Spec:
-    """A channel of numbers."""
+    """Return a quantitative channel."""
     return {"field": field, "type": "quantitative", **more}
 
 
 def nominal(field: str, **more: Any) -> Spec:
-    """A channel of names."""
+    """Return a nominal channel."""
     return {"field": field, "type": "nominal", **more}
 
 
 def category(field: str, **more: Any) -> Spec:
-    """A channel of names in the order of the data."""
+    """Return a nominal channel in the order of the data."""
     return nominal(field, **{"sort": None, **more})
 
 
 def end_channels(*fields: str) -> dict[str, Spec]:
-    """Channels in which a mark ends that begins in ``x`` or ``y``."""
+    """Return the channels of the ends of a mark that starts at ``x`` or ``y``."""
     return {field: {"field": field} for field in fields}
 
 
 def tooltip(*pairs: tuple[str, str]) -> list[Spec]:
-    """What the pointer shows: fields, and what they are called."""
+    """Return the tooltip of fields with their titles."""
     return [{"field": field, "title": title, "type": "nominal"} for field, title in pairs]
 
 
 def scale(names: Sequence[str], values: Sequence[Any]) -> Spec:
-    """Names with colours or patterns, from the first again where there are too few."""
+    """Return a scale that assigns colors or patterns to names, repeated if too few."""
     picked = [values[i % len(values)] for i in range(len(names))]
     return {"domain": list(names), "range": picked}
 
 
 def json_number(x: float, digits: int = 6) -> float | None:
-    """``x`` for JSON, with the digits that a drawing can show."""
+    """Return ``x`` for JSON, with the digits that a drawing can show."""
     return float(f"{x:.{digits}g}") if math.isfinite(x) else None
 
 
 def limits(value: float, low: float, high: float) -> Spec:
-    """A number and its interval. One-sided intervals have an infinite limit; their whisker ends at
-    the value."""
+    """Return a number and its interval.
+
+    One-sided intervals have an infinite limit; their whisker ends at the value.
+    """
     ends = {"low": low, "high": high}
     inside = {k: json_number(value if math.isinf(x) else x) for k, x in ends.items()}
     return {"value": json_number(value), **inside}
 
 
 def padded_scale(rows: Iterable[Spec], *also: float) -> Spec:
-    """A scale that has room for the :func:`limits` in the rows and for other numbers."""
+    """Return a scale with room for the :func:`limits` in the rows and for other numbers."""
     seen = [row[k] for row in rows for k in ("value", "low", "high") if row[k] is not None]
     values = [*seen, *also]
     if not values or min(values) == max(values):
@@ -147,24 +149,24 @@ def padded_scale(rows: Iterable[Spec], *also: float) -> Spec:
 
 
 def dot(**style: Any) -> Spec:
-    """The mark of a value."""
+    """Return the mark of a value."""
     return {"type": "point", "filled": True, "size": 80, "opacity": 1, **style}
 
 
 def color(index: int) -> str:
-    """The colour of the system at ``index``."""
+    """Return the color of the system at ``index``."""
     return PALETTE[index % len(PALETTE)]
 
 
 def sign_colors(higher_is_better: bool | None) -> list[str]:
-    """The colours of what is higher, equal and lower."""
+    """Return the colors of higher, equal and lower values."""
     better, worse = PALETTE[0], PALETTE[1]
     up, down = (worse, better) if higher_is_better is False else (better, worse)
     return [up, "currentColor", down]
 
 
 def direction(higher_is_better: bool | None) -> str:
-    """Which way of an axis of differences is better."""
+    """Return the title of an axis of differences, with the direction that is better."""
     if higher_is_better is None:
         return "difference"
     return "← worse · better →" if higher_is_better else "← better · worse →"
@@ -175,7 +177,7 @@ HOVER = "hover"
 
 
 def static_spec(spec: Spec) -> Spec:
-    """``spec`` without what only a pointer can see, for a picture."""
+    """Return ``spec`` without interactive layers, for an image."""
     for panels in ("vconcat", "concat"):
         if panels in spec:
             return {**spec, panels: [static_spec(panel) for panel in spec[panels]]}
@@ -185,7 +187,7 @@ def static_spec(spec: Spec) -> Spec:
 
 
 def sample_evenly(rows: list[Any], most: int) -> list[Any]:
-    """At most ``most`` of ``rows``, evenly spaced, the first and the last among them."""
+    """Return at most ``most`` of ``rows``, evenly spaced, including the first and the last."""
     if len(rows) <= most:
         return rows
     step = (len(rows) - 1) / (most - 1)
@@ -205,8 +207,10 @@ _Box = tuple[float, float, float, float]
 def label_marks(
     names: Sequence[str], places: Sequence[tuple[float, float]], width: int, height: int
 ) -> Iterator[tuple[Spec, list[int]]]:
-    """The marks of names beside points in these ``places``, in pixels from the upper left; and
-    which of the names each mark is for."""
+    """Yield the marks of labels next to points, and the indices of the labels of each mark.
+
+    ``places`` are in pixels from the upper left corner.
+    """
     taken = [(left - 5, left + 5, top - 5, top + 5) for left, top in places]
     by_side: dict[tuple[int, int], list[int]] = {}
     for which, (name, (left, top)) in enumerate(zip(names, places, strict=True)):
@@ -228,7 +232,7 @@ def name_layers(
     size: tuple[int, int],
     **channels: Spec,
 ) -> list[Spec]:
-    """The layers of names beside rows, which stand in a ``field`` of these."""
+    """Return the layers of labels next to points; labels are a ``field`` of the rows."""
     return [
         layer([rows[i] for i in own], mark, text=nominal(field), **channels)
         for mark, own in label_marks([row[field] for row in rows], places, *size)
@@ -243,7 +247,7 @@ def _box(left: float, top: float, name: str, side: tuple[int, int]) -> _Box:
 
 
 def _overlap_area(box: _Box, taken: Sequence[_Box], width: int, height: int) -> float:
-    """How much of a box is taken, or outside of the drawing."""
+    """Return the area of a box that is occupied, or outside of the drawing."""
     left, right, top, bottom = box
     outside = max(0.0, -left) + max(0.0, right - width) + max(0.0, -top) + max(0.0, bottom - height)
     return _LINE * outside + sum(

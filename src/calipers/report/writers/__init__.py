@@ -1,9 +1,9 @@
-"""The formats that documents are written in.
+"""Output formats of documents.
 
-Each is one :class:`~calipers.report.writers.base.Writer`. The package's own are listed here, and
-loaded when they are used; those of other packages are entry points of the group
-``calipers.writers``, looked up when a format is named that is none of ours, or when formats are
-listed; :func:`register` adds one for as long as a program runs.
+Each format is a :class:`~calipers.report.writers.base.Writer`. The package's own are listed here
+and loaded on first use; those of other packages are entry points of the group ``calipers.writers``,
+looked up if an unknown format is requested or formats are listed. :func:`register` adds a format
+while a program runs.
 """
 
 from __future__ import annotations
@@ -33,24 +33,35 @@ REGISTRY: dict[str, Writer] = {}
 
 
 def register(writer: Writer) -> None:
-    """Add a format, or replace one of that name that was registered before."""
+    """Register a format, or replace a registered one of that name.
+
+    Parameters
+    ----------
+    writer : Writer
+        Writer of the format.
+
+    Raises
+    ------
+    ValueError
+        If the name is that of a format of Calipers itself.
+    """
     if writer.name in _OWN:
         raise ValueError(f"there is a format {writer.name!r} already, which is not replaced")
     REGISTRY[writer.name] = writer
 
 
 def own_formats() -> tuple[str, ...]:
-    """The formats that are known without looking for other packages."""
+    """Return the names of the formats that are known without looking for other packages."""
     return (*_OWN, *(name for name in REGISTRY if name not in _OWN))
 
 
 def list_formats() -> tuple[str, ...]:
-    """All formats; of other packages nothing but the names is read."""
+    """Return the names of all formats, without loading those of other packages."""
     return tuple(dict.fromkeys((*own_formats(), *_plugin_formats())))
 
 
 def get_writer(name: str) -> Writer:
-    """The writer of a format; :class:`KeyError` where there is none."""
+    """Return the writer of a format; raise :class:`KeyError` if there is none."""
     if name not in REGISTRY:
         if name in _OWN:
             module, _, kind = _OWN[name][0].partition(":")
@@ -61,7 +72,7 @@ def get_writer(name: str) -> Writer:
 
 
 def format_for_suffix(suffix: str) -> str | None:
-    """The format that a suffix such as ``.md`` stands for; None where it is that of none."""
+    """Return the format of a suffix such as ``.md``, or None."""
     found = {s: name for name, (_, suffixes) in _OWN.items() for s in suffixes}
     if suffix in found or not suffix:
         return found.get(suffix)

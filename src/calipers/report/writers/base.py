@@ -1,4 +1,4 @@
-"""What every writer of documents has in common."""
+"""Base class of all writers of documents."""
 
 from __future__ import annotations
 
@@ -28,10 +28,19 @@ from calipers.report.wide import BESIDE, WideCell, signs_key
 
 
 class Writer(ABC):
-    """A format of documents: how it takes text literally, and what headings, lines and tables are.
+    """Output format of documents: its escaping, headings, lines and tables.
 
-    Everything else is made of these; a format that has more, such as what folds, says so in one of
-    the further methods. All texts that they are given are written in the format already.
+    All blocks are written with these four methods; a format that supports more, such as folding,
+    overrides other methods. Texts that these receive are already in the format.
+
+    Attributes
+    ----------
+    name : str
+        Name by which the format is requested.
+    suffixes : tuple of str
+        Suffixes of its files.
+    medium : Medium
+        Medium that its documents are read on.
 
     Examples
     --------
@@ -56,52 +65,77 @@ class Writer(ABC):
 
     @abstractmethod
     def escape(self, text: str) -> str:
-        """``text`` that the format takes literally."""
+        """Escape ``text``, so that the format displays it literally."""
 
     @abstractmethod
     def heading(self, text: str, level: int) -> Iterable[str]:
-        """The lines of a heading; that of level 1 is the title."""
+        """Return the lines of a heading.
+
+        Parameters
+        ----------
+        text : str
+            Text of the heading, in the format.
+        level : int
+            Level of the heading; 1 is the title.
+        """
 
     @abstractmethod
     def lines(self, items: Sequence[str], listed: bool) -> Iterable[str]:
-        """The lines of a list, or of one paragraph each."""
+        """Return the lines of a list, or of one paragraph per item.
+
+        Parameters
+        ----------
+        items : sequence of str
+            Items, in the format.
+        listed : bool
+            Whether they are a list.
+        """
 
     @abstractmethod
     def table(
         self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
     ) -> Iterable[str]:
-        """The lines of a table; ``right`` says which columns are aligned so."""
+        """Return the lines of a table.
+
+        Parameters
+        ----------
+        head : sequence of str
+            Headings of the columns, in the format.
+        rows : sequence of sequence of str
+            Cells by row, in the format.
+        right : sequence of bool
+            Whether each column is right-aligned.
+        """
 
     def sentence(self, text: str) -> str:
-        """A text of a block, in which names may be marked."""
+        """Return a text of a block, in which names may be marked."""
         return self.escape(render_text(text))
 
     def cell(self, text: str, *, number: bool) -> str:
-        """What stands in a cell of a table."""
+        """Return the content of a table cell."""
         return self.escape(text)
 
     def bold(self, text: str) -> str:
-        """``text`` in bold."""
+        """Return ``text`` in bold."""
         return text
 
     def code(self, text: str) -> str:
-        """Signs, which are not written yet, in letters of one width."""
+        """Return code, which is not escaped yet, in a monospaced font."""
         return self.escape(text)
 
     def value(self, value: str, marks: str, *, best: bool) -> str:
-        """A number in a wide table with what tells it apart: the best of its column, and marks."""
+        """Return a number of a wide table with its marks, in bold if it is the best."""
         shown = self.bold(value) if best else value
         return f"{shown} ({marks})" if marks else shown
 
     def fold(self, summary: str, lines: Sequence[str], level: int) -> Iterable[str]:
-        """The lines of what is shown to those who ask for it, under a heading of that level where
-        nothing folds."""
+        """Return the lines of a folded part, or under a heading of that level if nothing folds."""
         return (*self.heading(summary, level), "", *lines[:-1])
 
     # --- Documents ------------------------------------------------------------------------------
 
     def write(self, blocks: Iterable[Block]) -> str:
-        """A document."""
+        """Return a document."""
         return "\n".join(self._all(blocks))
 
     def _all(self, blocks: Iterable[Block]) -> Iterator[str]:
@@ -112,7 +146,7 @@ class Writer(ABC):
                 yield ""
 
     def block(self, block: Block) -> Iterable[str]:
-        """The lines of a block."""
+        """Return the lines of a block."""
         match block:
             case Heading():
                 return self.heading(self.sentence(block.text), block.level)
@@ -142,7 +176,7 @@ class Writer(ABC):
         return self._written(list(map(self.sentence, items)), listed=listed)
 
     def _listed(self, items: Sequence[tuple[str, str]], between: str) -> Iterable[str]:
-        """What each item is about in bold, where it says so, and a sentence that is written."""
+        """Return a list of formatted sentences, with their subjects, if any, in bold."""
         made = [
             f"{self.bold(self.sentence(about))}{between}{text}".removeprefix(between)
             for about, text in items
@@ -159,7 +193,7 @@ class Writer(ABC):
         return self.lines(items, listed or len(items) > 1) if items else ()
 
     def of_table(self, block: Table) -> Iterator[str]:
-        """The lines of a table."""
+        """Yield the lines of a table."""
         numbers = [column.kind in (NUMBER, NUMBERS) for column in block.shown]
         rows = [
             [self.cell(text, number=of) for text, of in zip(row, numbers, strict=True)]
@@ -173,7 +207,7 @@ class Writer(ABC):
             yield from ("", *self._lines([" ".join(block.caption)]))
 
     def of_wide(self, block: WideTable) -> Iterator[str]:
-        """The lines of a wide table, and what its numbers and marks mean."""
+        """Yield the lines of a wide table, and explanations of its numbers and marks."""
         made = block.made
         heads, names = [made.about, *made.measures], list(made.names)
         rows = [list(map(self._in_wide, row)) for row in made.cells]

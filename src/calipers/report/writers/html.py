@@ -1,8 +1,8 @@
-"""Documents as HTML: a page that stands alone, and what a notebook shows below a cell.
+"""HTML output of documents: self-contained pages, and fragments for notebooks.
 
-A page is a single file that makes no request, which its Content-Security-Policy enforces, and
-the same result gives the same bytes. Names are escaped by Jinja's autoescape; script can come only
-from the scripts whose hashes the policy lists.
+A page is a single file that makes no request, which its Content-Security-Policy enforces, and the
+same result gives the same bytes. Names are escaped by Jinja's autoescape; script can come only from
+the scripts whose hashes the policy lists.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ _SIDES = {"better": "up", "higher": "up", "worse": "down", "lower": "down"}
 
 
 class HTML(Writer):
-    """A page: everything that a result has, with charts, links and what folds."""
+    """HTML page with all parts of a result, including charts, links and foldable parts."""
 
     name = "html"
     suffixes: ClassVar[tuple[str, ...]] = (".html", ".htm")
     medium = Medium.BROWSER
 
     def write(self, blocks: Iterable[Block]) -> str:
-        """The whole page as one file."""
+        """Return the whole page as one file."""
         page = _Page()
         title, sections = page.sections(blocks)
         header, *others = sections
@@ -137,13 +137,16 @@ class HTML(Writer):
 
 
 class Cell(HTML):
-    """What a notebook shows below a cell: in its colours, without script, headings or ids."""
+    """HTML fragment for the output of a notebook cell, without scripts, headings or ids.
+
+    It has the colors of the notebook.
+    """
 
     name, medium = "cell", Medium.NOTEBOOK
     suffixes: ClassVar[tuple[str, ...]] = ()
 
     def write(self, blocks: Iterable[Block]) -> str:
-        """The fragment."""
+        """Return the fragment."""
         shown = (b for b in blocks if not (isinstance(b, Heading) and b.level < 3))
         made = list(map(_Page(anchored=False).made, shown))
         return render_template("fragment.html.j2", blocks=made, css=_markup(resource("table.css")))
@@ -151,7 +154,7 @@ class Cell(HTML):
 
 @dataclass
 class _Cell:
-    """One cell of a table: what stands in it, how it looks, and what it is to its row."""
+    """Cell of a table: its text, style, and role in its row."""
 
     text: str
     style: str
@@ -171,7 +174,7 @@ class _Cell:
 
 @dataclass
 class _Section:
-    """A part of a page under a heading; the first has none."""
+    """Section of a page with its heading; the first has none."""
 
     title: str = ""
     anchor: str = ""
@@ -180,8 +183,10 @@ class _Section:
 
 @dataclass
 class _Page:
-    """One page while it is written: which ids are given, which figures it has, and which scripts it
-    needs; the script without a name is that of Vega."""
+    """State of a page while it is written: used ids, number of figures, and required scripts.
+
+    The script without a name is that of Vega.
+    """
 
     anchored: bool = True
     ids: dict[str, int] = field(default_factory=dict)
@@ -189,7 +194,7 @@ class _Page:
     needs: set[str] = field(default_factory=set)
 
     def sections(self, blocks: Iterable[Block]) -> tuple[str, list[_Section]]:
-        """The title, what stands before the first section, and the sections."""
+        """Return the title and the sections; the first is the part before any heading."""
         title, made = "", [_Section()]
         for block in blocks:
             match block:
@@ -207,19 +212,19 @@ class _Page:
 
     @property
     def scripts(self) -> list[str]:
-        """The names of the scripts, in their order."""
+        """Names of the required scripts, in order."""
         order = ("", "page.js", "pairs.js", "threshold.js")
         return [*(name for name in order if name in self.needs), "tools.js"]
 
     def anchor(self, name: str, kind: str = "") -> str:
-        """An id, the same for the same names; none is given twice."""
+        """Return a unique id, which is the same for the same sequence of names."""
         word = re.sub(r"[^\w.]+", "-", name.lower()).strip("-")[:_LONGEST] or "unnamed"
         word = f"{kind}-{word}" if kind else word
         self.ids[word] = seen = self.ids.get(word, 0) + 1
         return f"{word}-{seen}" if seen > 1 else word
 
     def made(self, block: Block) -> Markup:
-        """A block."""
+        """Return the markup of a block."""
         macros: Any = _macros()
         made: Markup
         match block:
@@ -312,7 +317,7 @@ class _Page:
         }
 
     def _grouped(self, rows: Sequence[Any]) -> Iterator[list[Any]]:
-        """Rows that have their first cell in common, which spans them all."""
+        """Yield groups of rows with the same first cell, which spans all rows of its group."""
         for _, own in groupby(rows, lambda row: row[1][0].text):
             group = list(own)
             first: _Cell = group[0][1][0]
@@ -322,7 +327,7 @@ class _Page:
             yield group
 
     def _cells(self, columns: Sequence[Column], place: int) -> list[_Cell]:
-        """The cells of a column."""
+        """Return the cells of a column."""
         column = columns[place]
         after = columns[place + 1] if place + 1 < len(columns) else None
         narrow = after.cells if after is not None and after.role is INTERVAL else ()
@@ -395,8 +400,10 @@ class _Page:
 
 
 def _order_columns(columns: Sequence[Column]) -> list[Column]:
-    """The columns as a page has them: the verdict beside its p-value, and last how numbers were
-    made and what is missing."""
+    """Return the columns in the order of a page.
+
+    The verdict is next to its p-value, and methods and remarks come last.
+    """
     last = (METHOD, REMARKS)
     made = sorted(columns, key=lambda c: last.index(c.role) + 1 if c.role in last else 0)
     verdict = next((c for c in made if c.role is VERDICT), None)
@@ -408,7 +415,7 @@ def _order_columns(columns: Sequence[Column]) -> list[Column]:
 
 
 def _class(column: Column) -> str:
-    """What a column looks like."""
+    """Return the CSS classes of a column."""
     words = ["number"] if column.kind in (NUMBER, NUMBERS) else []
     if column.kind is DRAWN:
         words.append("drawn")
@@ -422,7 +429,7 @@ def _class(column: Column) -> str:
 
 
 def _capitalize_heading(column: Column) -> str:
-    """A heading, which begins with a capital letter where it is a word."""
+    """Return a heading, capitalized if it is a word."""
     name = column.name.strip()
     if not column.is_worded or len(name.partition(" ")[0]) == 1:
         return name
@@ -430,13 +437,13 @@ def _capitalize_heading(column: Column) -> str:
 
 
 def _split_arrow(text: str) -> tuple[str, tuple[str, str] | None]:
-    """A name, and the arrow behind it with what it means."""
+    """Split a name from its arrow, and return both with the meaning of the arrow."""
     found = _ARROW.match(text)
     return (found[1], (found[2], _DIRECTIONS[found[2]])) if found else (text, None)
 
 
 def _sentence(text: str) -> str:
-    """A text of a block, whose names leave the numbers beside them alone."""
+    """Return a text of a block, with right-to-left names isolated."""
     return render_text(text, _isolate_bidi)
 
 
@@ -447,7 +454,7 @@ def _isolate_bidi(name: str) -> str:
 
 
 def _pack_files(files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The files as a page carries them, as far as they are not too long."""
+    """Yield the compressed files of a page, except those that are too long."""
     for name, text in files.items():
         # Half a character, which a name may hold, is spelled out.
         data = gzip.compress(text.encode("utf-8", "backslashreplace"), mtime=0)
@@ -460,7 +467,7 @@ def _pack_files(files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _policy(scripts: Iterable[str]) -> str:
-    """No request of any kind, and no script but these."""
+    """Return a policy that forbids all requests, and all scripts except these."""
     digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
     hashes = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
     return (
@@ -476,32 +483,32 @@ def _bundle() -> str:
 
 
 def resource(name: str) -> str:
-    """A file of the templates."""
+    """Return the contents of a template file."""
     file = resources.files("calipers.report").joinpath("templates").joinpath(name)
     # A checkout may have given the file other line ends, which would change its hash.
     return file.read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def _markup(text: str) -> Markup:
-    """``text`` of our own files; nothing that came with the data passes here."""
+    """Mark ``text`` of the package's own files as safe; never use it for text from the data."""
     from markupsafe import Markup
 
     return Markup(text)
 
 
 def _data(text: str) -> Markup:
-    """JSON for a ``script`` element of data, which no ``<`` can end."""
+    """Return JSON for a data ``script`` element, which no ``<`` can end."""
     return _markup(text.replace("<", "\\u003c"))
 
 
 def render_template(template: str, **content: Any) -> str:
-    """A template filled in; every text is escaped."""
+    """Render a template; every text is escaped."""
     return _environment().get_template(template).render(**content)
 
 
 @cache
 def _macros() -> Any:
-    """How each block looks."""
+    """Return the macros of all blocks."""
     return _environment().get_template("blocks.html.j2").module
 
 
@@ -520,7 +527,7 @@ def _environment() -> Environment:
 
 
 def _escape(value: Any) -> Any:
-    """Every text that is not markup of our own, without control characters."""
+    """Escape control characters in texts that are not markup."""
     if isinstance(value, str) and not hasattr(value, "__html__"):
         return escape_unprintable(value, keep=_ISOLATE + "\n")
     return value

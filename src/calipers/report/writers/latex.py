@@ -1,4 +1,4 @@
-"""Documents as LaTeX, for papers: tables, which need the package booktabs."""
+"""LaTeX output of documents, for papers; tables need the package booktabs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AS = {
 
 
 class LaTeX(Writer):
-    """LaTeX: of most results nothing but tables, whose captions say what is needed."""
+    """LaTeX format: for most results only tables, whose captions have all that is needed."""
 
     name, suffixes, medium = "latex", (".tex",), Medium.PAPER
 
@@ -93,7 +93,7 @@ def _caption(text: str) -> list[str]:
 def _table_environment(
     caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]
 ) -> Iterator[str]:
-    """The lines of a table."""
+    """Yield the lines of a table."""
     yield "% needs \\usepackage{booktabs}"
     yield from (r"\begin{table}", r"\centering", *_caption(caption))
     yield rf"\begin{{tabular}}{{{'l' * len(head)}}}"
@@ -105,13 +105,13 @@ def _table_environment(
 
 
 def _row(cells: Sequence[str]) -> str:
-    """A row; behind the end of the one before, a bracket would begin a length."""
+    """Return a row, protected from being read as an argument of the end of the previous row."""
     row = f"{' & '.join(cells)} \\\\"
     return f"{{}}{row}" if row.startswith(("[", "*")) else row
 
 
 def _cell(cell: WideCell | None) -> str:
-    """The number, bold where it is the best, its marks raised, its interval small."""
+    """Return a number, bold if it is the best, with superscript marks and a small interval."""
     if cell is None or cell.value == UNDEFINED:
         return "--"
     text = _number(cell.value)
@@ -127,7 +127,7 @@ def _cell(cell: WideCell | None) -> str:
 
 
 def _number(text: str) -> str:
-    """With a minus sign, and powers of ten as they are printed."""
+    """Return a number with a minus sign, and powers of ten as they are printed."""
     text = text.replace("∞", r"$\infty$")
     text = re.sub(r"e([+-]\d+)$", lambda e: rf"$\times10^{{{int(e[1])}}}$", text)
     return f"$-${text[1:]}" if text.startswith("-") else text

@@ -1,4 +1,4 @@
-"""Documents as GitHub-flavoured Markdown, for pull requests, issues and job summaries."""
+"""GitHub-flavored Markdown output of documents, for pull requests, issues and job summaries."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|!~$]|:(?=//))")
 
 
 def escape(text: str, *, punctuation: bool = True) -> str:
-    """``text`` that Markdown and HTML take literally.
+    """Escape ``text``, so that Markdown and HTML display it literally.
 
-    Without ``punctuation``, for sentences of ours, brackets and colons stay readable.
+    Without ``punctuation``, for sentences of this package, brackets and colons stay readable.
     """
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     if not punctuation:
@@ -26,7 +26,7 @@ def escape(text: str, *, punctuation: bool = True) -> str:
 
 
 class Markdown(Writer):
-    """GitHub-flavoured Markdown."""
+    """GitHub-flavored Markdown format."""
 
     name, suffixes = "markdown", (".md",)
 

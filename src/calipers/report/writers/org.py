@@ -1,4 +1,4 @@
-"""Documents as Org, of Emacs and of notebooks in plain text."""
+"""Org mode output of documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AS = {"|": r"\vert{}", "$": r"\dollar{}", "\\": r"=\="}
 
 
 class Org(Writer):
-    """Org."""
+    """Org format, of Emacs and of plain-text notebooks."""
 
     name, suffixes = "org", (".org",)
 

@@ -1,4 +1,4 @@
-"""Documents as plain text, on a terminal and off it."""
+"""Plain-text output of documents, on terminals and in files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WIDE = 10_000
 
 
 class Text(Writer):
-    """Text in columns; on a terminal as wide as that, in colour unless NO_COLOR is set."""
+    """Text in columns, fitted to the width of a terminal, in color unless NO_COLOR is set."""
 
     name, suffixes, medium = "table", (".txt",), Medium.SCREEN
 
@@ -56,7 +56,7 @@ class Text(Writer):
         yield align_table(head, rows)
 
     def write(self, blocks: Iterable[Block]) -> str:
-        """What is printed to a file that is no terminal."""
+        """Return the document as it is printed to a file that is not a terminal."""
         out = io.StringIO()
         self.print(blocks, out)
         return out.getvalue().strip("\n")
@@ -95,9 +95,9 @@ def _print(blocks: Iterable[Block], console: Console, *, first: bool = False) ->
 
 
 def make_console(file: TextIO) -> Console:
-    """Rich's console for a file; off a terminal, without colour and as wide as need be.
+    """Return Rich's console for a file; without a terminal it has no color and no width limit.
 
-    Every console is made here. In a notebook Rich would show what is printed as outputs of the cell
+    Every console is made here. In a notebook Rich would display printed text as outputs of the cell
     and write nothing to the file: a page and ``str(result)`` have to be the same everywhere.
     """
     from rich.console import Console
@@ -112,7 +112,7 @@ def make_console(file: TextIO) -> Console:
 
 
 def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> None:
-    """Print lines as they are."""
+    """Print lines without changes."""
     from rich.text import Text as RichText
 
     for line in lines:
@@ -120,7 +120,7 @@ def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> Non
 
 
 def _print_wide_table(block: WideTable, console: Console, *, first: bool) -> None:
-    """A wide table, and what its numbers and marks mean."""
+    """Print a wide table, and explanations of its numbers and marks."""
     said = block.made.said(f"{BEST} the best.", tests=block.tests)
     tables = text_tables(block.made, console.width if console.is_terminal else None)
     for place, columns in enumerate(tables):
@@ -148,7 +148,7 @@ def _print_table(block: Table, console: Console, *, first: bool) -> None:
 
 
 def _print_plain_table(columns: Sequence[Column], console: Console, *, first: bool) -> None:
-    """A table without a rule; names of rows line up at the left."""
+    """Print a table without a rule, with left-aligned names of rows."""
     if not columns:
         return
     head, rows = [column.name for column in columns], zip(*(c.cells for c in columns), strict=True)
@@ -165,8 +165,10 @@ def _width(column: Column) -> int:
 
 
 def _print_columns(columns: Sequence[Column], console: Console, *, first: bool = False) -> None:
-    """Print a table, after a blank line unless it comes ``first``. Where a terminal is too narrow
-    for it, each row is a block of lines: what it is about, then the rest."""
+    """Print a table, after a blank line unless it comes ``first``.
+
+    If a terminal is too narrow, each row is a block of lines: its keys, then all other cells.
+    """
     widths = _widths(columns, console.width) if console.is_terminal else {}
     if widths is None:
         keys = [c.name for c in columns if c.kind is KEY] or [columns[0].name]
@@ -188,8 +190,10 @@ _WHOLE = (*_RIGHT, LINED)
 
 
 def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
-    """How wide each column is where all of them are to fit; None where they cannot. Names fold,
-    numbers never do."""
+    """Return the column widths that fit a total width, or None if there are none.
+
+    Names are folded, numbers are not.
+    """
     from rich.cells import cell_len
 
     widths = {c.name: max(map(cell_len, (c.name, *c.cells))) for c in columns}

@@ -1,4 +1,4 @@
-"""Documents as Typst."""
+"""Typst output of documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _START = re.compile(r"^(\s*(?:\d*|=*))([-=+/.])(?=\s|$)")
 
 
 class Typst(Writer):
-    """Typst markup; the tables are Typst's own, without a package."""
+    """Typst format; tables are Typst's own, without a package."""
 
     name, suffixes = "typst", (".typ",)
 
