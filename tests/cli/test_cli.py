@@ -48,7 +48,7 @@ def test_json_follows_the_schema_and_reads_back(folder: Path) -> None:
         folder, "retrieval", "q.txt", "a.run", "b.run", "-m", "AP", "-m", "RR", "--format", "json"
     )
     data = json.loads(done.stdout)
-    assert data["schema"] == 1
+    assert data["schema"] == 2
     assert data["task"] == "retrieval"
     assert [system["name"] for system in data["systems"]] == ["a", "b"]
     first = data["systems"][0]["estimates"][0]

@@ -95,7 +95,7 @@ REFUSED = {
 BAD_INPUT = {
     "a collection without fall-out": (
         "retrieval q a -m AP -m RR --collection-size 100",
-        "collection says nothing of AP, RR; leave it out",
+        "collection_size says nothing of AP, RR; leave it out",
     ),
     "clusters without their correlation": (
         "plan nDCG@10 --sd 0.1 --difference 0.02 --cluster-size 3",

@@ -98,7 +98,7 @@ def test_clusters_are_drawn_whole() -> None:
     [
         ({"measure": "nDCG"}, "nDCG"),
         ({"level": 2}, "level is 2"),
-        ({"n_resamples": 3}, "draws is 3"),
+        ({"n_resamples": 3}, "n_resamples is 3"),
         ({"seed": -1}, "seed is -1"),
     ],
 )

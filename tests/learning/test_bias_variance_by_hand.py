@@ -91,7 +91,7 @@ def test_least_squares_has_no_bias_and_a_known_variance() -> None:
         interval = parts[name].interval
         assert interval.low < known < interval.high
         assert interval.high - interval.low < 0.3
-    assert parts["noise"].interval.reason == "known"
+    assert parts["noise"].interval.reason == "known_constant"
     together = decompose_squared_error(found @ at.T, truth)
     assert list(together) == ["error", "bias² + noise", "variance"]
     assert together["bias² + noise"].value == pytest.approx(parts["bias²"].value + 1)

@@ -233,7 +233,7 @@ def test_over_a_parameter_and_the_number_of_rows() -> None:
     assert made.test is not None
     assert (made.test.value, found.tuned) == pytest.approx((own["test"], own["test"]))
     assert found.thresholds[0] == pytest.approx(own["t"], rel=1e-9)
-    assert cal.from_json(made.to_json()).thresholds[0].sentence == found.sentence
+    assert cal.from_json(made.to_json()).tuned_thresholds[0].sentence == found.sentence
     growth = cal.learning_curve(MODEL, X, Y, train_sizes=[60, len(train)], **how)
     *_, last = growth
     assert last.n == len(train)

@@ -148,7 +148,7 @@ def test_what_is_no_definition_is_told(traits: dict[str, Any], says: str) -> Non
     before = state()
     with pytest.raises(TypeError, match=f"^{says}$"):
         add(**{"name": "mine", "family": "regression", **traits})
-    with pytest.raises(TypeError, match=r"^mine: missing 2 required .*'on' and 'range'$"):
+    with pytest.raises(TypeError, match=r"^mine: missing 2 required .*'statistic' and 'range'$"):
         measure("mine", family="regression", higher_is_better=None)(within)
     assert state() == before
 

@@ -47,7 +47,7 @@ def test_smooth_measures_have_a_derivative() -> None:
 
 
 @pytest.mark.parametrize(
-    "one", [d for d in with_trait("hits") if d.reads != "quantiles"], ids=lambda d: d.name
+    "one", [d for d in with_trait("counts_hits") if d.reads != "quantiles"], ids=lambda d: d.name
 )
 def test_a_share_of_rows_counts_what_it_says(one: Definition) -> None:
     truth, said = RANDOM.integers(0, 2, (30, 1)), RANDOM.integers(0, 2, (30, 1))
@@ -60,7 +60,7 @@ def test_a_share_of_rows_counts_what_it_says(one: Definition) -> None:
 
 
 @pytest.mark.parametrize(
-    "one", [d for d in with_trait("default") if d.reads != "distributions"], ids=lambda d: d.name
+    "one", [d for d in with_trait("constant_value") if d.reads != "distributions"], ids=lambda d: d.name
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_no_constant_answer_is_better_than_the_default(one: Definition, weighted: bool) -> None:

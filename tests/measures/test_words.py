@@ -284,8 +284,8 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
         "classification": {
             "ACC (Accuracy)": "accuracy",
             "Acc": "accuracy",
-            "default accuracy": Message(r"constant answer .* evaluation\['accuracy'\].default"),
-            "default logloss": Message(r"evaluation\['log-loss'\].default"),
+            "default accuracy": Message(r"constant answer .* evaluation\['accuracy'\].no_skill"),
+            "default logloss": Message(r"evaluation\['log-loss'\].no_skill"),
             "LogLoss": "log-loss",
             "AUC (Area Under the Curve of the ROC)": "AUC",
             "Area Under the Curve": "AUC",
@@ -321,7 +321,7 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
             "NDCG@5": "nDCG@5",
             "DCG@5": "DCG@5",
             "maxDCG@5": "IDCG@5",
-            "default NDCG": Message(r"evaluation\['nDCG'\].default"),
+            "default NDCG": Message(r"evaluation\['nDCG'\].no_skill"),
         },
     },
 }  # fmt: skip
@@ -445,14 +445,14 @@ def test_words_take_what_names_take(text: str, task: str, meant: str) -> None:
          "has several meanings; ask for precision .* or AP "),
         ("accuracy", "retrieval", r"ask for SetAcc\(collection_size=1000\) .* or Success@10 "),
         ("fallout", "retrieval",
-         r"fallout needs collection, the number of documents in the collection .*, as in fallout\(c"),
+         r"fallout needs collection_size, the number of documents in the collection .*, as in fallout\(c"),
         ("Total recall", "retrieval", "'Total recall': SetGenerality needs collection"),
         ("Sensitivity (specificity)", "classification", "specificity is not recall, which is called"),
         ("Sensitivity (nonsense)", "classification", "nonsense is not recall"),
         ("Hit rates of cats", "classification", "no measure of classification is called"),
         ("mean reciprocl rank", "retrieval", "did you mean mean_reciprocal_rank"),
         ("Silhouette index", "classification", "there is silhouette of clustering"),
-        ("default prettiness", "classification", r"evaluation\['accuracy'\].default"),
+        ("default prettiness", "classification", r"evaluation\['accuracy'\].no_skill"),
         ("Micro evaluation", None, "sums over topics have names of their own: there are micro-SetP"),
         ("F1(from_rates=yes)", "classification", "expected parameters like"),
         ("P-value", "retrieval", "no measure of retrieval is called 'P-value'"),
@@ -489,7 +489,7 @@ def test_hostile_words_are_refused_at_once(text: str) -> None:
 def test_one_name_in_two_tasks_says_so_in_both() -> None:
     said = [" ".join(m.definition.description.split()) for m in parse_by_task("ERR")]
     assert [str(m) for m in parse_by_task("ERR")] == ["ERR", "error-rate"]
-    assert "Of classifiers ERR is the error rate" in said[0]
+    assert "For classifiers ERR means the error rate" in said[0]
     assert "in retrieval, ERR is expected reciprocal rank" in said[1]
     assert str(parse("ERR")) == "ERR"  # as before
 
@@ -637,6 +637,6 @@ def test_what_is_a_chart_or_a_default_is_there() -> None:
             seen += map(evaluation.chart, re.findall(r"evaluation\.chart\('(.*)'\)", told))
             for name in re.findall(r"evaluation\['(.*)'\]\.default", told):
                 entropy = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
-                assert evaluation[name].default == pytest.approx(entropy)
+                assert evaluation[name].no_skill == pytest.approx(entropy)
                 seen.append(name)
     assert len(seen) == 5

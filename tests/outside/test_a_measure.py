@@ -100,47 +100,47 @@ def called(name: str) -> Any:
 #: Of each statistic a formula, its traits, the verb, and the value by hand of a system's rows.
 CASES: dict[str, tuple[Any, dict[str, Any], Callable[..., Evaluation], Any]] = {
     "counts": (
-        counted, {"family": "counts", "on": ConfusionMatrix},
+        counted, {"family": "counts", "statistic": ConfusionMatrix},
         two(predicted={name: called(name) for name in PROBABLE}),
         lambda n, r: (TRUE & called(n))[r].sum() / (TRUE.sum(where=r) + called(n).sum(where=r) - (TRUE & called(n)).sum(where=r) + (TRUE & ~called(n)).sum(where=r)),
     ),
     "scores": (
-        apart, {"family": "scores", "on": ScoreTable, "range": (-np.inf, np.inf), "smooth": True},
+        apart, {"family": "scores", "statistic": ScoreTable, "range": (-np.inf, np.inf), "is_smooth": True},
         two(score=PROBABLE),
         lambda n, r: PROBABLE[n][r & TRUE].mean() - PROBABLE[n][r & ~TRUE].mean(),
     ),
     "calibration": (
-        too_high, {"family": "calibration", "on": ScoreTable, "higher_is_better": False},
+        too_high, {"family": "calibration", "statistic": ScoreTable, "higher_is_better": False},
         two(probability=PROBABLE),
         lambda n, r: abs(PROBABLE[n][r].mean() - TRUE[r].mean()),
     ),
     "probabilities": (
-        mean, {"family": "probabilities", "on": Moments, "higher_is_better": False, "rows": lambda y, p: np.abs(y - p)},
+        mean, {"family": "probabilities", "statistic": Moments, "higher_is_better": False, "row_formula": lambda y, p: np.abs(y - p)},
         two(probability=PROBABLE),
         lambda n, r: np.abs(TRUE - PROBABLE[n])[r].mean(),
     ),
     "numbers": (
-        mean, {"family": "regression", "on": Moments, "range": (0, np.inf), "higher_is_better": False, "rows": lambda y, x: np.abs(y - x) ** 1.5},
+        mean, {"family": "regression", "statistic": Moments, "range": (0, np.inf), "higher_is_better": False, "row_formula": lambda y, x: np.abs(y - x) ** 1.5},
         lambda **options: cal.regression(SCORES["new"][:, 0], {n: s[:, 1] for n, s in SCORES.items()}, **options),
         lambda n, r: (np.abs(SCORES["new"][:, 0] - SCORES[n][:, 1]) ** 1.5)[r].mean(),
     ),
     "sets": (
-        mean, {"family": "multilabel", "on": Moments, "higher_is_better": False, "rows": lambda y, z: (z & ~y).sum(axis=1) / y.shape[1]},
+        mean, {"family": "multilabel", "statistic": Moments, "higher_is_better": False, "row_formula": lambda y, z: (z & ~y).sum(axis=1) / y.shape[1]},
         lambda **options: cal.multilabel(SETS, SAID, labels=["a", "b", "c"], **options),
         lambda n, r: (SAID[n] & ~SETS)[r].mean(),
     ),
     "ranks": (
-        reciprocal, {"family": "ranks", "on": ClassRanks, "rows": lambda above, others: 1 / (1 + above), "any_classes": True},
+        reciprocal, {"family": "ranks", "statistic": ClassRanks, "row_formula": lambda above, others: 1 / (1 + above), "is_multiclass": True},
         lambda **options: cal.classification(CLASS, score=SCORES, labels=[0, 1, 2], **options),
         lambda n, r: (1 / (1 + (SCORES[n] > SCORES[n][np.arange(ROWS), CLASS][:, None]).sum(axis=1)))[r].mean(),
     ),
     "retrieval": (
-        found, {"family": "retrieval", "on": JudgedRankings, "range": (0, np.inf), "ties": "linear"},
+        found, {"family": "retrieval", "statistic": JudgedRankings, "range": (0, np.inf), "ties": "linear"},
         lambda **options: cal.retrieval(GRADES, RUNS, **{**options, "measures": ["mine@3"]}),
         lambda n, _: np.mean([sum(GRADES[t][d] for d in sorted(of, key=of.__getitem__)[-3:]) for t, of in RUNS[n].items()]),
     ),
     "groups": (
-        judged, {"family": "groups", "on": GroupedRankings, "higher_is_better": False},
+        judged, {"family": "groups", "statistic": GroupedRankings, "higher_is_better": False},
         lambda **options: cal.retrieval(
             [{"query_id": t, "subtopic_id": g, "doc_id": d, "relevance": grade} for t, g, d, grade in GROUPS], RUNS, **options),
         lambda n, _: np.mean([np.mean([1 + sorted(of, key=of.__getitem__)[::-1].index(d) for d in ("d0", "d1", "d2")]) / 10 for of in RUNS[n].values()]),

@@ -129,8 +129,8 @@ def test_results_and_pages(task: ModuleType) -> None:
     again = cal.from_json(text)
     assert again.to_json() == text
     assert again.task == "groupings"
-    assert evaluation["a", "pair-agreement"].default == pytest.approx(0)
-    assert evaluation["a", "majority"].default == pytest.approx(np.bincount(TRUTH).max() / ROWS)
+    assert evaluation["a", "pair-agreement"].no_skill == pytest.approx(0)
+    assert evaluation["a", "majority"].no_skill == pytest.approx(np.bincount(TRUTH).max() / ROWS)
     assert str(evaluation).startswith("Groupings: 2 systems, 2 measures\n")
     page = evaluation.to_html()
     for said in (

@@ -88,7 +88,7 @@ def large(s, of):
     """A residual is {LARGE} or more away from 0."""
     most = float(abs(of.predicted - of.truth).max())
     if most >= LARGE:
-        yield FindingDraft(f"{s.who} is once {most:g} wrong.", {"most": most})
+        yield FindingDraft(f"{s.title} is once {most:g} wrong.", {"most": most})
 '''
 
 

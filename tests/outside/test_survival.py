@@ -74,7 +74,7 @@ def test_it_is_short_and_values_are_those_of_pairs_by_hand(task: ModuleType) -> 
     assert (HERE / "survival.py").read_text("utf-8").count("\n") <= 120
     found = task.survival(data=TABLE, **ASKED)
     assert [e.value for e in found] == pytest.approx([by_hand(COLUMNS[n]) for n in "ab"])
-    assert found["a", "C-index"].default == 0.5
+    assert found["a", "C-index"].no_skill == 0.5
     arrays = task.survival(
         COLUMNS["months"], COLUMNS["event"], {name: COLUMNS[name] for name in "ab"}
     )

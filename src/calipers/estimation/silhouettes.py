@@ -48,7 +48,7 @@ class NeighbourDistances(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Silhouettes:
-    """Silhouettes of all points, or of those that are ``sample_indices``, by distances to all points."""
+    """Silhouettes of all points, or of those that are ``sample_indices``, by distances to all."""
 
     cluster: IntArray
     sizes: FloatArray

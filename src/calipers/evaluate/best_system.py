@@ -141,7 +141,7 @@ def best_system(
     >>> truth = rng.integers(0, 2, 200)
     >>> guesses = {f"model {k}": rng.integers(0, 2, 200) for k in range(10)}
     >>> found = cal.best_system(cal.classification(truth, guesses, measures="accuracy"))
-    >>> round(found[found.best].shown.value, 2), round(found.honest.value, 2)
+    >>> round(found[found.best].shown.value, 2), round(found.corrected.value, 2)
     (0.55, 0.49)
     """
     if getattr(evaluation, "sources", None) is None:
@@ -149,7 +149,7 @@ def best_system(
     if not 0 < level < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
     if n_resamples < 20:
-        raise InputError(f"draws is {n_resamples}, expected 20 or more")
+        raise InputError(f"n_resamples is {n_resamples}, expected 20 or more")
     if seed < 0:
         raise InputError(f"seed is {seed}, expected 0 or more")
     by_name = {

@@ -121,7 +121,7 @@ def ranking(
     cost : dict of array-like of shape (n,), float, or dict of such, optional
         Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
-        are evaluated in ``evaluation.costs`` and compared with quality in ``evaluation.fronts``. A
+        are evaluated in ``evaluation.costs`` and compared with quality in ``evaluation.pareto_fronts``. A
         column has one value for each group.
     data : data frame, dict of columns, or path, optional
         Table whose columns the other arguments may name. Columns may also be passed as NumPy
@@ -190,7 +190,7 @@ def ranking(
     --------
     >>> import calipers as cal
     >>> ev = cal.ranking([1, 1, 1, 2, 2], [2, 0, 1, 0, 1], [0.9, 0.5, 0.3, 0.8, 0.2])
-    >>> round(ev["NDCG@5"].value, 4), round(ev["NDCG@5"].default, 4), ev["P@1"].value
+    >>> round(ev["NDCG@5"].value, 4), round(ev["NDCG@5"].no_skill, 4), ev["P@1"].value
     (0.7974, 0.799, 0.5)
     """
     if ties not in ORDER:

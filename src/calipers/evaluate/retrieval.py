@@ -504,7 +504,7 @@ def retrieval(
         file (a topic and its cost a line, or a table with a column ``topic``), the name of a column
         of ``topic_table``; or one number for the run, such as the size of its index. A file given
         for all runs is a table with a column for each. They are evaluated in ``evaluation.costs``
-        and compared with quality in ``evaluation.fronts``.
+        and compared with quality in ``evaluation.pareto_fronts``.
     rel : int, default=1
         Lowest grade that counts as relevant, for measures that do not state their own.
     collection_size : int, optional

@@ -126,7 +126,7 @@ OPTIONS: Mapping[str, Argument] = {
             description="Costs of the systems, by the name of the cost: a column (latencies, "
             'tokens) or one number (a price, a size); or a dict of such by system: ``{"latency '
             '(ms)": {"a": …, "b": …}}``. They are evaluated in ``evaluation.costs`` and compared '
-            "with quality in ``evaluation.fronts``.",
+            "with quality in ``evaluation.pareto_fronts``.",
             type="dict of array-like of shape (n,), float, or dict of such",
             annotation="Any",
         ),
@@ -512,7 +512,7 @@ RETRIEVAL = Task(
             "column of ``topic_table``; or one number for the run, such as the size of its "
             "index. A file given for all runs is a table with a column for each. They are "
             "evaluated in ``evaluation.costs`` and compared with quality in "
-            "``evaluation.fronts``.",
+            "``evaluation.pareto_fronts``.",
             type="dict of dict, path, str or float",
             annotation="Any",
         ),

@@ -151,7 +151,7 @@ WILCOXON_UNITS = math.pi / 3
 class VarianceModel(ABC):
     """Variance of a measure as a function of the number ``n`` of independent units.
 
-    The measure is that of one system, or the difference of a ``is_difference``. Intervals and tests
+    The measure is that of one system, or the difference of a difference. Intervals and tests
     are normal or Student's t unless a subclass overrides them.
     """
 
@@ -204,7 +204,7 @@ def interval_half_width(made: Interval) -> float:
 class MeanVarianceModel(VarianceModel):
     """Variance model of a mean of units with standard deviation ``sd``.
 
-    For a ``is_difference`` this is the standard deviation of the differences. If ``is_student``,
+    For a difference this is the standard deviation of the differences. If ``is_student``,
     inference is by Student's t with ``arms``·(n − 1) degrees of freedom; otherwise it is normal,
     and ``sd`` is a standard error times √n.
     """
@@ -251,7 +251,7 @@ class MeanVarianceModel(VarianceModel):
 
 @dataclass(frozen=True)
 class ProportionVarianceModel(VarianceModel):
-    """Variance model of a proportion of rows, or of the difference of a ``is_difference``.
+    """Variance model of a proportion of rows, or of the difference of a difference.
 
     Of a pair, exactly one system is correct on a proportion ``discordant`` of the rows; if it is
     known, ``value`` may be NaN.
@@ -326,7 +326,7 @@ class ProportionVarianceModel(VarianceModel):
 class AreaVarianceModel(VarianceModel):
     """Variance model of an area under a curve.
 
-    ``error_at`` is its standard error by area and n, ``correlation`` that of a ``is_difference`` of
+    ``error_at`` is its standard error by area and n, ``correlation`` that of a difference of
     areas on the same rows (0 for separate rows).
     """
 
@@ -393,7 +393,7 @@ class AreaVarianceModel(VarianceModel):
 class MultiSystemVarianceModel(VarianceModel):
     """Variance model of means of several systems.
 
-    Their paired differences have standard deviation ``sd``; if the systems are not ``is_paired``,
+    Their paired differences have standard deviation ``sd``; if the systems are not paired,
     it is that within systems.
     """
 

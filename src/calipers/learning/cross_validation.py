@@ -836,7 +836,7 @@ class FoldAverages:
             sizes=self.design.sizes,
             settings=settings,
             measures=self.pooled.sources.measures,
-            by=compare_folds,
+            comparison_function=compare_folds,
         )
 
 

@@ -697,7 +697,7 @@ def _alternative_hint(text: str, families: Sequence[str]) -> str | None:
     if constant is not None:
         own = senses(constant, families)
         example = own[0].example() if own else "accuracy"
-        return f"what the best constant answer has is evaluation[{str(example)!r}].default"
+        return f"what the best constant answer has is evaluation[{str(example)!r}].no_skill"
     spelled = re.sub(r"[\s-]+", "_", text.strip().lower())
     return phrases.no_measure(text, families) or ELSEWHERE.get(spelled)
 

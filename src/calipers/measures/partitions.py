@@ -47,7 +47,7 @@ MEANS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 
 @against_truth(
     "ARI",
-    aliases=("adjusted_rand_score", "adjusted-Rand"),
+    aliases=("adjusted_rand_score", "adjusted-Rand", "adjusted_rand_index"),
     range=(-0.5, 1),
     no_skill=0.0,
     undefined=_NO_PAIRS,
@@ -155,7 +155,7 @@ def normalised_information(t: ContingencyTable, average: str = "arithmetic") -> 
 
 @against_truth(
     "AMI",
-    aliases=("adjusted_mutual_info_score",),
+    aliases=("adjusted_mutual_info_score", "adjusted_mutual_information"),
     range=(-inf, 1),
     no_skill=0.0,
     interval="information",

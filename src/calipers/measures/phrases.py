@@ -179,7 +179,7 @@ NO_MEASURES: Mapping[str, Mapping[str, str]] = {
         "recall@precision=0.9, recall@FPR=0.1 and FPR@recall=0.9",
         **dict.fromkeys(
             ("entropy", "Shannon entropy", "entropy of the labels"),
-            "of the labels it is evaluation['log-loss'].default",
+            "of the labels it is evaluation['log-loss'].no_skill",
         ),
     },
     "regression": {

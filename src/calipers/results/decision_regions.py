@@ -43,7 +43,7 @@ class DecisionRegions(JsonSerializable):
     positives: Mapping[str, float] = field(default_factory=dict)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Yield unknown regions, and regions that differ between ``proportions`` and ``positives``."""
+        """Yield regions that are unknown, or not both in ``proportions`` and ``positives``."""
         for name in self.proportions:
             if name not in _REGIONS:
                 yield f"shares.{name}", f"expected one of {', '.join(_REGIONS)}"

@@ -284,7 +284,7 @@ class MultilabelProblem(Problem):
         """
         passes = sample.passes
         if measure.definition.constant_value is usual_set:
-            return float(passes.first_result.beside.most)
+            return float(passes.first_result.beside.max_proportion)
 
         def made() -> Mapping[str, Any]:
             return self.template(sample.columns, sample.settings, passes.first_result.beside.sizes)

@@ -35,7 +35,11 @@ of_sample = partial(measure, family="sampled", statistic=SampledRankings, higher
 
 
 @of_sample(
-    "xinfAP", aliases=("extended_infAP",), range=(0, 1), undefined=OF_STRATA, reference=XINFAP
+    "xinfAP",
+    aliases=("extended_infAP", "extended_inferred_average_precision"),
+    range=(0, 1),
+    undefined=OF_STRATA,
+    reference=XINFAP,
 )
 def extended_inferred_average_precision(
     s: SampledRankings, rel: int = 1, smoothing: float = 3.0

@@ -1,0 +1,101 @@
+"""Documents that an earlier version wrote, with schema 1, say the same when they are read today."""
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import calipers as cal
+from calipers.results.schema import KINDS, json_schema
+from calipers.results.schema_1 import FIELDS, RESULTS, VALUES
+
+jsonschema = pytest.importorskip("jsonschema")
+
+with gzip.open(Path(__file__).with_name("schema_1.jsonl.gz"), "rt", encoding="utf-8") as file:
+    DOCUMENTS: dict[str, dict[str, Any]] = dict(map(json.loads, file))
+
+
+def parts(data: Any) -> Iterator[Any]:
+    """Everything in a document: objects, keys and values."""
+    yield data
+    if isinstance(data, dict):
+        for key, part in data.items():
+            yield key
+            yield from parts(part)
+    elif isinstance(data, list):
+        for part in data:
+            yield from parts(part)
+
+
+def numbers(data: Any) -> Counter[float]:
+    """How often each number is there, but for that of the schema."""
+    bare = {key: part for key, part in data.items() if key != "schema"}
+    return Counter(
+        float(x) for x in parts(bare) if isinstance(x, int | float) and not isinstance(x, bool)
+    )
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_nothing_is_lost(name: str) -> None:
+    old = DOCUMENTS[name]
+    made = cal.from_json(json.dumps(old))
+    new = json.loads(made.to_json(details=True))
+    assert (old["schema"], new["schema"]) == (1, 2)
+    assert numbers(new) == numbers(old)
+    jsonschema.Draft202012Validator(json_schema()).validate(new)
+    assert cal.from_json(json.dumps(new)).to_json(details=True) == made.to_json(details=True)
+    assert str(made)
+
+
+def test_documents_have_every_field_that_is_renamed() -> None:
+    there = {x for document in DOCUMENTS.values() for x in parts(document) if isinstance(x, str)}
+    missing = {name for names in FIELDS.values() for name in names} - there
+    assert not missing
+    assert {document["result"] for document in DOCUMENTS.values()} & RESULTS.keys() == {
+        "cutoffs",
+        "decomposition",
+        "regions",
+    }
+
+
+def test_new_names_are_those_of_the_classes() -> None:
+    classes = {cls.__name__: cls for cls in KINDS.values()}
+    for name, fields in FIELDS.items():
+        if name in classes:
+            known = {*classes[name].__dataclass_fields__}
+            assert set(fields.values()) <= known, name
+    assert set(RESULTS.values()) <= {*KINDS, "per-unit-row"}
+    assert {name for name, _ in VALUES} <= classes.keys()
+
+
+def test_names_of_measures_have_the_parameters_of_today() -> None:
+    old = {
+        **DOCUMENTS["rank correlation"],
+        "measure": "fallout(collection=9)@3",
+        "no_interval": "not_asked",
+        "undefined": {"nothing_found": 2},
+    }
+    found = cal.from_json(json.dumps(old))
+    assert found.measure == "fallout(collection_size=9)@3"
+    assert found.interval_reason == "not_requested"
+    assert found.undefined == {"no_relevant_retrieved": 2}
+
+
+def test_a_document_without_a_schema_is_of_the_first() -> None:
+    old = {key: part for key, part in DOCUMENTS["plan"].items() if key != "schema"}
+    assert cal.from_json(json.dumps(old)) == cal.from_json(json.dumps(DOCUMENTS["plan"]))
+
+
+@pytest.mark.parametrize("schema", [0, 3, True, "1", None])
+def test_other_schemas_are_refused(schema: object) -> None:
+    with pytest.raises(cal.InputError, match="schema: expected 1 or 2"):
+        cal.from_json(json.dumps({**DOCUMENTS["plan"], "schema": schema}))
+
+
+def test_what_is_wrong_in_it_is_said() -> None:
+    with pytest.raises(cal.InputError, match=r"value: expected a number or null"):
+        cal.from_json(json.dumps({**DOCUMENTS["rank correlation"], "value": "x"}))
