@@ -207,7 +207,7 @@ def _progress(found: Iterable[Any], number: int, what: str) -> Iterator[Any]:
 def read(path: Path, seed: int) -> dict[str, Kept]:
     """What a file holds of worlds that there still are."""
     written = json.loads(path.read_text("utf-8"))
-    if (written["seed"], written["n_resamples"]) != (seed, RESAMPLES):
+    if (written["seed"], written["resamples"]) != (seed, RESAMPLES):
         return {}
     return {n: Kept.read(of) for n, of in written["worlds"].items() if n in everything()}
 
@@ -242,7 +242,7 @@ def _dump(known: dict[str, Kept], path: Path, seed: int) -> None:
         + json.dumps(known[n].written(), ensure_ascii=False, separators=(",", ":"))
         for n in order
     )
-    head = json.dumps({"seed": seed, "n_resamples": RESAMPLES})[:-1]
+    head = json.dumps({"seed": seed, "resamples": RESAMPLES})[:-1]
     new = path.with_suffix(".new")
     new.write_text(head + ', "worlds": {\n' + lines + "\n}}\n", "utf-8")
     new.replace(path)
@@ -262,7 +262,7 @@ def result(known: dict[str, Kept], seed: int = 0) -> dict[str, Any]:
             counted = {"sets": known[name].sets, "others": known[name].others}
             tallies = known[name].tallies
             worlds.append({**said, "large": of.large, **traits, **counted, "tallies": tallies})
-    return {"n_resamples": RESAMPLES, "seed": seed, "worlds": worlds}
+    return {"resamples": RESAMPLES, "seed": seed, "worlds": worlds}
 
 
 def main(argv: list[str] | None = None) -> None:

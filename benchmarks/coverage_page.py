@@ -242,7 +242,7 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
             "to Calipers. `benchmarks/coverage.py` draws them once more for anyone who doubts.",
             "",
             f"Each figure comes from {_range(sets)} data sets (the standard error of a coverage of "
-            f"95% is {_error(sets)}), with {result['n_resamples']:,} replicates in each bootstrap, "
+            f"95% is {_error(sets)}), with {result['resamples']:,} replicates in each bootstrap, "
             f"and seed {result['seed']}{fewer * bool(dear)}.{check} Where a value has no interval, that counts as a miss.",
             "",
             f"Where there are at least 100 rows with 20 of each class, or 25 topics, a default has "

@@ -61,7 +61,7 @@ def stream(systems: dict[str, Any], rows: int, size: int) -> Any:
     def batches() -> Iterator[dict[str, Any]]:
         for begin in range(0, rows, size):
             own = np.arange(begin, min(begin + size, rows))
-            yield {name: system.taken(own) for name, system in systems.items()}
+            yield {name: system.take_rows(own) for name, system in systems.items()}
 
     return batches
 
@@ -107,7 +107,7 @@ def test_batches_add_up_to_the_statistics_of_memory(build: Build, design: str) -
     one, many, systems = both(build, design)
     assert one.statistics.keys() == many.statistics.keys()
     for (name, measure), statistic in many.statistics.items():
-        own = systems[name].added(measure).settled()
+        own = systems[name].batch_statistic(measure).finalize()
         counted = not isinstance(own, INEXACT) and design in ("plain", "clustered")
         equal(own, statistic, 0 if counted else 1e-12)
         value = systems[name].point_estimate(measure).value
@@ -121,8 +121,8 @@ def test_of_one_batch_nothing_is_copied(build: Build) -> None:
     for (name, measure), statistic in one.statistics.items():
         # Those that gather others are made anew.
         if not isinstance(statistic, Moments | ClassLosses | ClassTables | StatisticVector):
-            own = systems[name].added(measure)
-            assert statistic is own.settled() or not isinstance(own, type(statistic))
+            own = systems[name].batch_statistic(measure)
+            assert statistic is own.finalize() or not isinstance(own, type(statistic))
 
 
 def known(local: TwoPassEvaluation) -> set[tuple[str, str]]:
@@ -144,7 +144,7 @@ def test_rows_of_batches_move_numbers_as_in_memory(build: Build, design: str) ->
         reading = systems[name].point_estimate(measure)
         if measure.definition.family == "multilabel":
             continue  # with its corrections multiplied in
-        own = reading.influence().moved
+        own = reading.influence().influence_values
         # Sums of weights differ in their last digit, and numerical slopes with them in their tenth.
         tolerance = 1e-12 if design in ("plain", "clustered") else 1e-9
         assert column == pytest.approx(own, abs=tolerance * np.abs(own).max()), str(measure)
@@ -162,7 +162,10 @@ def streamed(local: TwoPassEvaluation, systems: dict[str, Any]) -> dict[Any, Poi
 
     return {
         (name, measure): replace(
-            systems[name].point_estimate(measure), error=None, influence=lambda of=of: of, law=None
+            systems[name].point_estimate(measure),
+            error=None,
+            influence=lambda of=of: of,
+            joint_distribution=None,
         )
         for (name, measure), of in local.influences.items()
     }

@@ -75,7 +75,7 @@ def test_what_it_holds_arrives_as_well() -> None:
     """Partials in others, of modules that the other process does not know either."""
     from calipers.evaluation.stream_columns import OptionalResult
 
-    told = "import sys\nfrom calipers.engines.base import deserialize\nprint(deserialize(sys.stdin.buffer.read()).part.squares)"
+    told = "import sys\nfrom calipers.engines.base import deserialize\nprint(deserialize(sys.stdin.buffer.read()).result.squares)"
     done = subprocess.run(
         [sys.executable, "-c", told],
         input=serialize(OptionalResult(SquaredNorm(3.0))),

@@ -235,7 +235,7 @@ class Chance:
 
     made: Interval = field(default_factory=lambda: Interval(-9.0, 9.0, "dealt"))
 
-    def compared(self, level: float) -> tuple[Interval, paired_tests.TestResult]:
+    def compare(self, level: float) -> tuple[Interval, paired_tests.TestResult]:
         return self.made, paired_tests.TestResult(self.p, "dealt")
 
 
@@ -335,7 +335,7 @@ def test_clusters(measure: str, design: str) -> None:
     assert limits(turned) == near(-found[0].high, -found[0].low)
     assert same.p == pytest.approx(found[1].p, rel=1e-9)
     for reading, each in zip(readings, by_row, strict=True):
-        np.testing.assert_allclose(reading.influence().moved, each, atol=1e-7)
+        np.testing.assert_allclose(reading.influence().influence_values, each, atol=1e-7)
     check(found, values[0] - values[1], float(se), degrees)
 
 

@@ -230,11 +230,11 @@ def test_the_number_of_threads_does_not_matter() -> None:
 
 
 def reasons_in_the_source() -> set[str]:
-    """What ``no_interval(method, reason)`` is called with, and ``no_interval="…"``."""
+    """What ``no_interval(method, reason)`` is called with, and ``interval_reason="…"``."""
     found: set[str] = set()
     for path in Path(calipers.__file__).parent.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
-        if not re.search(r"\bno_interval\b|\breason=", source):
+        if not re.search(r"\bno_interval\b|reason=", source):
             continue  # parsing all of them takes seconds
         for node in ast.walk(ast.parse(source)):
             if not isinstance(node, ast.Call):
@@ -243,7 +243,7 @@ def reasons_in_the_source() -> set[str]:
             values = [
                 k.value
                 for k in node.keywords
-                if k.arg == "no_interval" or (k.arg == "reason" and name in ("Wald", "kind"))
+                if k.arg == "interval_reason" or (k.arg == "reason" and name in ("Wald", "kind"))
             ]
             values = [
                 v
