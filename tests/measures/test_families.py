@@ -107,7 +107,11 @@ def test_a_new_task_is_listed_and_its_names_are_taken() -> None:
     listed = CliRunner().invoke(command, []).output
     assert "\ngrouping\n  pureness " in listed
     assert "Adjusted Rand index" in listed
-    traits: dict[str, Any] = {"statistic": ConfusionMatrix, "higher_is_better": True, "range": (0, 1)}
+    traits: dict[str, Any] = {
+        "statistic": ConfusionMatrix,
+        "higher_is_better": True,
+        "range": (0, 1),
+    }
     with pytest.raises(NameTakenError, match="'CRI' is taken: it means CRI of external"):
         measure("CRI", family="regression", **traits)(lambda c: c.total)
     with pytest.raises(NameTakenError, match="'pureness' is taken"):
@@ -183,7 +187,12 @@ def test_what_cannot_be_registered(call: Any, says: str) -> None:
     ],
 )  # fmt: skip
 def test_what_a_measure_names_has_to_be_known(formula: Any, traits: Any, says: str) -> None:
-    given = {"family": "counts", "statistic": ConfusionMatrix, "higher_is_better": None, "range": (0, 9)}
+    given = {
+        "family": "counts",
+        "statistic": ConfusionMatrix,
+        "higher_is_better": None,
+        "range": (0, 9),
+    }
     with pytest.raises(ValueError, match=says):
         measure("mine", **{**given, **traits})(formula)
     with pytest.raises(UnknownMeasureError):

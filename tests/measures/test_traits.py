@@ -60,7 +60,9 @@ def test_a_share_of_rows_counts_what_it_says(one: Definition) -> None:
 
 
 @pytest.mark.parametrize(
-    "one", [d for d in with_trait("constant_value") if d.reads != "distributions"], ids=lambda d: d.name
+    "one",
+    [d for d in with_trait("constant_value") if d.reads != "distributions"],
+    ids=lambda d: d.name,
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_no_constant_answer_is_better_than_the_default(one: Definition, weighted: bool) -> None:

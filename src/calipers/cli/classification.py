@@ -404,8 +404,7 @@ def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) 
 
 
 def _row_classes(options: dict[str, Any], truth: str | None) -> str | None:
-    """Pop the column of predicted classes of the rows of a matrix (--confusion-matrix with
-    --predicted).
+    """Pop the column of predicted classes of the rows of a matrix, ``--predicted``.
 
     Raises an error for options that only apply to systems on rows.
     """

@@ -36,7 +36,7 @@ def _options() -> dict[str, str]:
 def name_options(message: str, options: Mapping[str, str]) -> str:
     """Replace the names of arguments in a message by the options of the command.
 
-    >>> name_options("part= says who is trained on: no folds= besides", {"folds": "--folds"})
+    >>> name_options("part= says who is trained on: no cv= besides", {"cv": "--folds"})
     'part= says who is trained on: no --folds besides'
     >>> name_options("inner goes with threshold='F1'", {"inner": "--inner", "threshold": "--cut"})
     'inner goes with --cut F1'

@@ -114,7 +114,8 @@ def regression(
     cost : dict of array-like of shape (n,), float, or dict of such, optional
         Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
-        are evaluated in ``evaluation.costs`` and compared with quality in ``evaluation.pareto_fronts``.
+        are evaluated in ``evaluation.costs`` and compared with quality in
+        ``evaluation.pareto_fronts``.
     data : data frame, dict of columns, or path, optional
         Table whose columns the other arguments may name. Columns may also be passed as NumPy
         arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.

@@ -62,7 +62,8 @@ class Options:
     cost : dict of array-like of shape (n,), float, or dict of such, optional
         Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
-        are evaluated in ``evaluation.costs`` and compared with quality in ``evaluation.pareto_fronts``.
+        are evaluated in ``evaluation.costs`` and compared with quality in
+        ``evaluation.pareto_fronts``.
     inputs : list, optional
         Origins of the columns, for the provenance.
     engine : {'memory', 'stream', 'spark', 'dask'}, optional

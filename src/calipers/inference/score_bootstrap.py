@@ -6,7 +6,7 @@ The core draws each row (or each resampling unit) a Poisson(1) number of times.
 - For a measure that is attained at one threshold, a coarse curve of each replicate determines the
   segments that may contain this threshold (``Definition.needs_refinement``). The core resamples
   these segments again, and the formula of the measure is applied to them alone.
-- For a measure of fixed bins, ``together`` determines the scores that can be combined.
+- For a measure of fixed bins, ``joint_positions`` determines the scores that can be combined.
 - For any other measure the core returns the replicates as tables with a leading axis, in batches,
   and the formula is applied to these.
 """

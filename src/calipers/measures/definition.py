@@ -507,7 +507,7 @@ class Measure:
         Parameters
         ----------
         statistic : Statistic
-            Statistic of the type ``on``.
+            Statistic of the type ``statistic``.
 
         Returns
         -------
@@ -622,7 +622,7 @@ class Measure:
         Parameters
         ----------
         statistic : Statistic
-            Statistic of the type ``on``.
+            Statistic of the type ``statistic``.
 
         Returns
         -------

@@ -506,7 +506,7 @@ class ConfusionCodec(Codec):
         return found
 
     def upgrade(self, data: Json) -> Json:
-        """Neither has other names in schema 2."""
+        """Return the data, which have the same names in both schemas."""
         return data
 
     def schema(self, defs: dict[str, Schema]) -> Schema:

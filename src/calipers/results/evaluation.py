@@ -88,7 +88,7 @@ class EstimatesBySystem(Codec):
         return tuple(out)
 
     def upgrade(self, data: Json) -> Json:
-        """The objects, with the names of schema 2."""
+        """Return the objects with the names of schema 2."""
         return codec_for(tuple[SystemEstimates, ...]).upgrade(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
