@@ -126,7 +126,7 @@ def test_engines_have_one_method() -> None:
     from calipers.engines.base import Engine
 
     own = {n for n, of in vars(Engine).items() if callable(of) and not n.startswith("_")}
-    assert own == {"reduce", "whole"}
+    assert own == {"reduce", "group_batches"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -161,7 +161,7 @@ def test_a_count_is_the_row_so_often(name: str, besides: str) -> None:
     # What is counted is meant to be there again, so that one test less shares the error, and what
     # is found of rows that are written out is found here as well.
     here, there = (
-        {(of["kind"], of["sentence"]) for of in made.pop("findings", ())}
+        {(of["kind"], of["message"]) for of in made.pop("findings", ())}
         for made in (counted, written)
     )
     there = {of for of in there if of[0] != "duplicated-rows"}

@@ -96,7 +96,7 @@ def catalogue() -> Iterator[None]:
 
 
 def counts() -> None:
-    @measure("lift-like", family="counts", on=ConfusionMatrix, higher_is_better=True,
+    @measure("lift-like", family="counts", statistic=ConfusionMatrix, higher_is_better=True,
              range=(0, 1))  # fmt: skip
     def joint(c: ConfusionMatrix) -> FloatArray:
         """Share of true positives among all rows, to the power 3/2."""
@@ -104,7 +104,7 @@ def counts() -> None:
 
 
 def scores() -> None:
-    @measure("early-hits", family="scores", on=ScoreTable, higher_is_better=True,
+    @measure("early-hits", family="scores", statistic=ScoreTable, higher_is_better=True,
              range=(0, 1))  # fmt: skip
     def early(s: ScoreTable) -> FloatArray:
         """Mean over the positives of (1 - FPR)² where they are found."""
@@ -113,23 +113,23 @@ def scores() -> None:
 
 
 def losses() -> None:
-    @measure("quartic", family="regression", on=Moments, higher_is_better=False,
-             range=(0, np.inf), rows=lambda truth, said: (said - truth) ** 4)  # fmt: skip
+    @measure("quartic", family="regression", statistic=Moments, higher_is_better=False,
+             range=(0, np.inf), row_formula=lambda truth, said: (said - truth) ** 4)  # fmt: skip
     def quartic(m: Moments) -> FloatArray:
         """Mean of residual⁴."""
         return np.asarray(m.mean)
 
 
 def probabilities() -> None:
-    @measure("far-off", family="probabilities", on=Moments, higher_is_better=False,
-             range=(0, 1), rows=lambda truth, p: np.abs(p - truth))  # fmt: skip
+    @measure("far-off", family="probabilities", statistic=Moments, higher_is_better=False,
+             range=(0, 1), row_formula=lambda truth, p: np.abs(p - truth))  # fmt: skip
     def far_off(m: Moments) -> FloatArray:
         """Mean distance of probability and class."""
         return np.asarray(m.mean)
 
 
 def rankings() -> None:
-    @measure("hits-above-6", family="retrieval", on=JudgedRankings, higher_is_better=True,
+    @measure("hits-above-6", family="retrieval", statistic=JudgedRankings, higher_is_better=True,
              range=(0, np.inf))  # fmt: skip
     def above(j: JudgedRankings) -> FloatArray:
         """Number of relevant documents among the first five."""

@@ -262,7 +262,7 @@ def test_a_part_drawn_by_the_numbers_of_another_is_not_independent_of_it() -> No
     d = data("plain", 90, 3)
     system, measure = numbers(d, 0), parse("MSE")
     ours, theirs = (
-        system.taken(np.arange(90) < 45).point_estimate(measure).replicates for _ in range(2)
+        system.take_rows(np.arange(90) < 45).point_estimate(measure).replicates for _ in range(2)
     )
     assert correlation(ours(), theirs()) > 0.9
 

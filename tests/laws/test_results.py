@@ -556,7 +556,7 @@ def test_a_column_has_one_type_whatever_is_in_it() -> None:
             ParetoFront: lambda t: replace(t, all=()),
             Plan: lambda t: replace(t, table=()),
             ThresholdTables: lambda t: replace(t, tables=()),
-            PerUnit: lambda t: replace(t, values={}, undefined={}, possible={}),
+            PerUnit: lambda t: replace(t, values={}, undefined={}, bounds={}),
             ValidationCurve: lambda t: replace(t, rows_by_value=()),
             LearningCurve: lambda t: replace(t, rows_by_size=()),
             BiasVariance: lambda t: replace(t, rows_by_value=()),

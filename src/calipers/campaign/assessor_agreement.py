@@ -436,7 +436,7 @@ def swapped_orders(
     """Measure the stability of the ranking of systems under random choices of assessors.
 
     In each draw every topic that several assessors judged is assigned to one of them at random
-    (Voorhees, 2000).
+    (Voorhees 2000).
 
     Parameters
     ----------

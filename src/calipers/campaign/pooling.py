@@ -10,7 +10,7 @@ judged documents are then not a random sample, so estimators for samples (infAP 
 not be used; and assessors see relevant documents become rarer, which shifts their threshold.
 Therefore judging begins with some documents in the order of their best ranks (``burn_in``), by
 which an assessor gets to know the topic, and each topic has a limit (``most``), so that the first
-ones do not use up the budget (Voorhees, 2018).
+ones do not use up the budget (Voorhees 2018).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def reciprocal_rank(rank: int, k: float) -> float:
 
 
 def rank_biased_weight(rank: int, p: float) -> float:
-    """Return the weight (1 − p) p^(rank − 1) of rank-biased precision (Moffat and Zobel, 2008)."""
+    """Return the weight (1 − p) p^(rank − 1) of rank-biased precision (Moffat and Zobel 2008)."""
     return (1 - p) * p ** (rank - 1)
 
 
@@ -485,10 +485,10 @@ class JudgingQueue:
         Documents that each run retrieved for the topic, best first. A run contributes its first
         document that is not judged yet.
     method : str, default="move-to-front"
-        Method that selects the next run. ``"move-to-front"`` (Cormack, Palmer and Clarke, 1998)
+        Method that selects the next run. ``"move-to-front"`` (Cormack, Palmer and Clarke 1998)
         stays with a run while its documents are relevant; a non-relevant one reduces its priority
         by 1, and the run of highest priority is next. ``"max-mean"`` (Losada, Parapar and
-        Barreiro, 2016) selects the run with the largest (1 + relevant)/(2 + judged), where each
+        Barreiro 2016) selects the run with the largest (1 + relevant)/(2 + judged), where each
         judgment counts for every run that has the document. ``"thompson"`` selects the run with
         the largest draw from Beta(1 + relevant, 1 + judged − relevant). With the suffix
         ``-non-stationary`` only the last judgment of a run counts. Ties are resolved by name.

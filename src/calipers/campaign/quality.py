@@ -224,7 +224,7 @@ def leave_one_group_out(
     -----
     Rank correlation alone is misleading, because it does not say whether the systems that change
     ranks differed significantly before. The changes of significant pairs are therefore reported
-    (Otero, Parapar and Ferro, 2023). The method is that of Zobel (1998) and Buckley, Dimmick,
+    (Otero, Parapar and Ferro 2023). The method is that of Zobel (1998) and Buckley, Dimmick,
     Soboroff and Voorhees (2007).
 
     Examples

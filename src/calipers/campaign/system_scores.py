@@ -146,7 +146,7 @@ class RankingChange:
 
     ``values`` and ``ranks`` are those of each system before and after. τ (τ_b, which is 1 for
     equal rankings with ties) gives equal weight to all discordant pairs; τ_AP (τ_AP,b of Urbano
-    and Marrero, 2017) gives more weight to those at the top. Because correlation alone is
+    and Marrero 2017) gives more weight to those at the top. Because correlation alone is
     misleading, significantly different pairs are reported as well: ``kept``, ``lost`` (no longer
     significant), ``gained`` and ``reversed``, each with the better system before (for gained ones,
     after) first.

@@ -47,8 +47,8 @@ def calibration_curve(scored: ScoreData) -> Curve:
 
     References
     ----------
-    T. Dimitriadis, T. Gneiting, A. Jordan (2021). Stable reliability diagrams for probabilistic
-    classifiers. Proceedings of the National Academy of Sciences 118.
+    Dimitriadis, Gneiting and Jordan (2021). Stable reliability diagrams for probabilistic
+    classifiers. PNAS 118.
     """
     levels, first = scored.levels, scored.levels.isotonic
     blocks = levels.merge_levels(first)

@@ -66,7 +66,7 @@ def cost_curve(scored: ScoreData) -> Curve:
 
     References
     ----------
-    C. Drummond, R. Holte (2006). Cost curves: an improved method for visualizing classifier
+    Drummond and Holte (2006). Cost curves: an improved method for visualizing classifier
     performance. Machine Learning 65.
     """
     corners = scored.hull
@@ -110,7 +110,7 @@ def net_benefit_curve(scored: ScoreData) -> Curve:
 
     References
     ----------
-    A. Vickers, E. Elkin (2006). Decision curve analysis: a novel method for evaluating prediction
+    Vickers and Elkin (2006). Decision curve analysis: a novel method for evaluating prediction
     models. Medical Decision Making 26.
     """
     scores = scored.table.scores

@@ -98,8 +98,8 @@ def det_curve(scored: ScoreData) -> Curve:
 
     References
     ----------
-    A. Martin and others (1997). The DET curve in assessment of detection task performance.
-    Eurospeech.
+    Martin, Doddington, Kamm, Ordowski and Przybocki (1997). The DET curve in assessment of
+    detection task performance. Eurospeech.
     """
     band = dict(scored.roc_band)
     for low, high in (("low", "high"), ("simultaneous_low", "simultaneous_high")):

@@ -76,8 +76,8 @@ def normal_quantiles(system: RegressionOutput) -> Curve:
 
     References
     ----------
-    S. Aldor-Noiman, L. Brown, A. Buja, W. Rolke, R. Stine (2013). The power to see: a new graphical
-    test of normality. The American Statistician 67.
+    Aldor-Noiman, Brown, Buja, Rolke and Stine (2013). The power to see: a new graphical test of
+    normality. The American Statistician 67.
     """
     from scipy.special import ndtri
 

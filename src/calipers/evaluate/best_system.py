@@ -131,7 +131,7 @@ def best_system(
 
     References
     ----------
-    Tsamardinos, I., Greasidou, E., and Borboudakis, G. (2018). Bootstrapping the out-of-sample
+    Tsamardinos, Greasidou and Borboudakis (2018). Bootstrapping the out-of-sample
     predictions for efficient and accurate cross-validation.
 
     Examples

@@ -133,9 +133,9 @@ def overlap(
 
     References
     ----------
-    Webber, W., Moffat, A., and Zobel, J. (2010). A similarity measure for indefinite rankings.
+    Webber, Moffat and Zobel (2010). A similarity measure for indefinite rankings.
 
-    Corsi, M., and Urbano, J. (2024). The treatment of ties in rank-biased overlap.
+    Corsi and Urbano (2024). The treatment of ties in rank-biased overlap.
 
     Examples
     --------

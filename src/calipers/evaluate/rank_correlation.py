@@ -57,10 +57,10 @@ def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> 
 
     References
     ----------
-    Yilmaz, E., Aslam, J. A., and Robertson, S. (2008). A new rank correlation coefficient for
-    information retrieval (``"tau-AP"``).
+    Yilmaz, Aslam and Robertson (2008). A new rank correlation coefficient for information
+    retrieval. SIGIR.
 
-    Urbano, J., and Marrero, M. (2017). The treatment of ties in AP correlation (``"tau-AP-b"``).
+    Urbano and Marrero (2017). The treatment of ties in AP correlation (``"tau-AP-b"``).
 
     Examples
     --------

@@ -169,11 +169,14 @@ def point_silhouettes(systems: Mapping[str, Clustering], near: Sequence[Measure]
     if not near:
         raise InputError("per_point= is about silhouettes, and none is among the measures")
     first = next(iter(systems.values()))
-    at = min((first.sample_for(measure).silhouettes.at for measure in near), key=len)
+    at = min((first.sample_for(measure).silhouettes.point_indices for measure in near), key=len)
     values, undefined = {}, {}
     for name, system in systems.items():
         found = {str(measure): system.sample_for(measure) for measure in near}
-        values[name] = {m: of.values[np.searchsorted(of.of.at, at)] for m, of in found.items()}
+        values[name] = {
+            m: of.values[np.searchsorted(of.silhouettes.point_indices, at)]
+            for m, of in found.items()
+        }
         if not np.isfinite(next(iter(values[name].values()))).all():
             why = {"one_cluster": tuple(range(len(at)))}
             undefined[name] = dict.fromkeys(found, why)

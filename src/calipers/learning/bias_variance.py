@@ -108,8 +108,8 @@ def decompose_squared_error(
 
     References
     ----------
-    S. Geman, E. Bienenstock, R. Doursat (1992). Neural networks and the bias/variance dilemma.
-    Neural Computation 4.
+    Geman, Bienenstock and Doursat (1992). Neural networks and the bias/variance dilemma. Neural
+    Computation 4.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def zero_one(
 
     References
     ----------
-    P. Domingos (2000). A unified bias-variance decomposition and its applications. ICML.
+    Domingos (2000). A unified bias-variance decomposition and its applications. ICML.
 
     Examples
     --------
@@ -451,13 +451,13 @@ def bias_variance(
 
     References
     ----------
-    S. Geman, E. Bienenstock, R. Doursat (1992). Neural networks and the bias/variance dilemma.
-    Neural Computation 4.
+    Geman, Bienenstock and Doursat (1992). Neural networks and the bias/variance dilemma. Neural
+    Computation 4.
 
-    R. Kohavi, D. Wolpert (1996). Bias plus variance decomposition for zero-one loss functions.
+    Kohavi and Wolpert (1996). Bias plus variance decomposition for zero-one loss functions.
     ICML.
 
-    P. Domingos (2000). A unified bias-variance decomposition and its applications. ICML.
+    Domingos (2000). A unified bias-variance decomposition and its applications. ICML.
 
     Examples
     --------

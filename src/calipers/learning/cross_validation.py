@@ -251,9 +251,9 @@ def cross_validate(
 
     References
     ----------
-    C. Nadeau, Y. Bengio (2003). Inference for the generalization error. Machine Learning 52.
+    Nadeau and Bengio (2003). Inference for the generalization error. Machine Learning 52.
 
-    S. Bates, T. Hastie, R. Tibshirani (2024). Cross-validation: what does it estimate and how well
+    Bates, Hastie and Tibshirani (2024). Cross-validation: what does it estimate and how well
     does it do it? Journal of the American Statistical Association 119.
 
     Examples

@@ -36,7 +36,7 @@ def one_standard_error(errors: FloatArray, standard_errors: FloatArray) -> int:
 
     References
     ----------
-    L. Breiman, J. Friedman, R. Olshen, C. Stone (1984). Classification and regression trees.
+    Breiman, Friedman, Olshen and Stone (1984). Classification and regression trees. Wadsworth.
 
     Examples
     --------
@@ -420,9 +420,9 @@ def validation_curve(
 
     References
     ----------
-    C. Nadeau, Y. Bengio (2003). Inference for the generalization error. Machine Learning 52.
+    Nadeau and Bengio (2003). Inference for the generalization error. Machine Learning 52.
 
-    L. Breiman, J. Friedman, R. Olshen, C. Stone (1984). Classification and regression trees.
+    Breiman, Friedman, Olshen and Stone (1984). Classification and regression trees.
 
     Examples
     --------

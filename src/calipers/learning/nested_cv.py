@@ -72,8 +72,8 @@ def nested_interval(
 
     References
     ----------
-    S. Bates, T. Hastie, R. Tibshirani (2024). Cross-validation: what does it estimate and how well
-    does it do it? Journal of the American Statistical Association 119.
+    Bates, Hastie and Tibshirani (2024). Cross-validation: what does it estimate and how well does
+    it do it? Journal of the American Statistical Association 119.
 
     Examples
     --------

@@ -138,10 +138,10 @@ def select_model(
 
     References
     ----------
-    S. Varma, R. Simon (2006). Bias in error estimation when using cross-validation for model
+    Varma and Simon (2006). Bias in error estimation when using cross-validation for model
     selection. BMC Bioinformatics 7.
 
-    G. Cawley, N. Talbot (2010). On over-fitting in model selection and subsequent selection bias in
+    Cawley and Talbot (2010). On over-fitting in model selection and subsequent selection bias in
     performance evaluation. Journal of Machine Learning Research 11.
 
     Examples

@@ -37,8 +37,8 @@ def block_order(counts: FloatArray) -> tuple[int, ...]:
 
     References
     ----------
-    Z. Bar-Joseph, D. Gifford, T. Jaakkola (2001). Fast optimal leaf ordering for hierarchical
-    clustering. Bioinformatics 17.
+    Bar-Joseph, Gifford and Jaakkola (2001). Fast optimal leaf ordering for hierarchical clustering.
+    Bioinformatics 17.
 
     Examples
     --------

@@ -477,7 +477,7 @@ def shared_letters(
 
     References
     ----------
-    H.-P. Piepho (2004). An algorithm for a letter-based representation of all-pairwise comparisons.
+    Piepho (2004). An algorithm for a letter-based representation of all-pairwise comparisons.
     Journal of Computational and Graphical Statistics 13.
 
     Examples

@@ -100,7 +100,8 @@ class OmnibusTest(JsonSerializable):
                 yield name, f"expected one for each of {len(self.systems)} systems, found {have}"
         yield from no_probabilities(self, "friedman_p", "anova_p")
         yield from unknown_names(
-            {f"groups[{i}]": group for i, group in enumerate(self.homogeneous_groups)}, self.systems
+            {f"homogeneous_groups[{i}]": group for i, group in enumerate(self.homogeneous_groups)},
+            self.systems,
         )
 
 
@@ -224,7 +225,7 @@ class Comparison(JsonSerializable, TidyResult):
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Yield systems of the omnibus tests, or a baseline, that occur in no difference."""
         named = {name for d in self.differences for name in (d.system, d.baseline)}
-        places = {f"overall[{i}].systems": one.systems for i, one in enumerate(self.omnibus)}
+        places = {f"omnibus[{i}].systems": one.systems for i, one in enumerate(self.omnibus)}
         if self.baseline is not None and self.differences:
             places["baseline"] = (self.baseline,)
         yield from unknown_names(places, named)

@@ -46,9 +46,9 @@ class DecisionRegions(JsonSerializable):
         """Yield regions that are unknown, or not both in ``proportions`` and ``positives``."""
         for name in self.proportions:
             if name not in _REGIONS:
-                yield f"shares.{name}", f"expected one of {', '.join(_REGIONS)}"
+                yield f"proportions.{name}", f"expected one of {', '.join(_REGIONS)}"
         if self.positives.keys() != self.proportions.keys():
-            yield "positives", f"expected the regions of shares: {', '.join(self.proportions)}"
+            yield "positives", f"expected the regions of proportions: {', '.join(self.proportions)}"
 
     def __str__(self) -> str:
         where = {

@@ -217,8 +217,8 @@ class Evaluation(JsonSerializable, TidyResult):
         if self.costs is not None:
             systems["costs.systems"] = self.costs.systems
         for i, front in enumerate(self.pareto_fronts):
-            systems[f"fronts[{i}].rows"] = tuple(row.system for row in front)
-            measures[f"fronts[{i}].measure"] = (front.measure,)
+            systems[f"pareto_fronts[{i}].rows"] = tuple(row.system for row in front)
+            measures[f"pareto_fronts[{i}].measure"] = (front.measure,)
         yield from unknown_names(systems, self.systems)
         yield from unknown_names(measures, self.measures, "measure")
 

@@ -211,7 +211,7 @@ class PerUnit(JsonSerializable, TidyResult):
             for system, of in self.values.items()
             for measure, column in of.items()
         } | {
-            f"possible.{system}.{measure}[{end}]": column
+            f"bounds.{system}.{measure}[{end}]": column
             for system, ends in self.bounds.items()
             for measure, both in ends.items()
             for end, column in enumerate(both)
@@ -226,7 +226,7 @@ class PerUnit(JsonSerializable, TidyResult):
                         yield f"{name}.{system}.{measure}", "there is no such column in values"
         for system in self.values if self.bounds else ():
             if system not in self.bounds:
-                yield f"possible.{system}", "is missing"
+                yield f"bounds.{system}", "is missing"
         for system, reasons in self.undefined.items():
             for measure, places in reasons.items():
                 for why, of in places.items():

@@ -20,8 +20,9 @@ TEXT, NUMBER, COUNT, COUNT_OR_NONE = "text", "number", "count", "count or none"
 #: The columns that hold no numbers.
 _HOLD = {
     TEXT: "system baseline measure column slice unit method difference_method test alternative "
-    "adjustment margin_test undefined possible asked cost_measure dominated_by surely",
-    COUNT: "n of rest front planned",
+    "adjustment margin_test undefined bounds_kind requested_name "
+    "cost_measure dominated_by significantly_dominated_by",
+    COUNT: "n n_total rest front planned",
     COUNT_OR_NONE: "wins ties losses",
 }
 _KINDS = {name: kind for kind, names in _HOLD.items() for name in names.split()}

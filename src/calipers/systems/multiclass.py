@@ -560,8 +560,7 @@ def top_label(
 
     References
     ----------
-    Guo, C., Pleiss, G., Sun, Y., and Weinberger, K. Q. (2017). On calibration of modern neural
-    networks.
+    Guo, Pleiss, Sun and Weinberger (2017). On calibration of modern neural networks. ICML.
 
     Examples
     --------
