@@ -222,7 +222,7 @@ def rule_in_rule_out(
     --------
     >>> truth, score = [0, 0, 0, 1, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     >>> regions = rule_in_rule_out(truth, score, ppv=0.9, npv=0.9)
-    >>> regions.rule_in, regions.rule_out, regions.shares["open"]
+    >>> regions.rule_in, regions.rule_out, regions.proportions["open"]
     (0.6, 0.4, 0.25)
     """
     if isinstance(score, Mapping) and len(score) != 1:

@@ -275,7 +275,7 @@ def check_requirements(
     >>> new, old = [0.1, 0.4, 0.3, 0.8, 0.9, 0.2] * 10, [0.3, 0.4, 0.3, 0.8, 0.6, 0.2] * 10
     >>> ev = cal.classification(truth, score={"new": new, "old": old}, baseline="old")
     >>> for ruling in cal.check_requirements(ev, ["AUC >= 0.8", "AUC not worse than old"]):
-    ...     print(ruling.met, ruling.rule)
+    ...     print(ruling.passed, ruling.rule)
     True AUC >= 0.8
     True AUC not worse than old
     """

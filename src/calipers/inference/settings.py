@@ -127,9 +127,9 @@ class Settings:
 
         Examples
         --------
-        >>> Settings.parsed("jeffreys, bca").asked
+        >>> Settings.parse("jeffreys, bca").requested
         'jeffreys, bca'
-        >>> Settings.parsed("[X2], Wilson score interval").asked
+        >>> Settings.parse("[X2], Wilson score interval").requested
         'chi-square, wilson'
         """
         given = interval.split(",") if isinstance(interval, str) else interval

@@ -49,8 +49,8 @@ class MajorityValue(Statistic):
     Examples
     --------
     >>> one, two = np.array([0.0, 0.0, 0.5]), np.array([1.0, 1.0, 0.0, 0.0])
-    >>> both = MajorityValue.of(one) + MajorityValue.of(two)
-    >>> both.certain, (MajorityValue.of(one, both) + MajorityValue.of(two, both)).others
+    >>> both = MajorityValue.from_values(one) + MajorityValue.from_values(two)
+    >>> both.certain, (MajorityValue.from_values(one, both) + MajorityValue.from_values(two, both)).others
     (False, 3)
     """
 
@@ -169,9 +169,9 @@ class UnitDifferences(Statistic):
 
     Examples
     --------
-    >>> UnitDifferences.of_values(np.array([0.0, 0.5, 0.0, -0.25])).differing
+    >>> UnitDifferences.from_values(np.array([0.0, 0.5, 0.0, -0.25])).differing
     2
-    >>> UnitDifferences.of_rows(np.array([-0.1, 0.3, -0.1, -0.1])).differing
+    >>> UnitDifferences.from_rows(np.array([-0.1, 0.3, -0.1, -0.1])).differing
     1
     """
 

@@ -138,7 +138,7 @@ class Histogram(Statistic):
 
         Examples
         --------
-        >>> of = Histogram.of_groups(np.array([0.0, 1.0]), np.array([1.0, 5.0]), np.ones(2), 3)
+        >>> of = Histogram.from_groups(np.array([0.0, 1.0]), np.array([1.0, 5.0]), np.ones(2), 3)
         >>> of.rows, of.mean.tolist(), of.sums.tolist()
         (3, [0.0, 1.0], [1.0, 5.0])
         """

@@ -47,8 +47,8 @@ class SampledRows(Statistic):
     Examples
     --------
     >>> numbers = np.arange(250_000)
-    >>> seen = SampledRows.of(numbers[:200_000], [numbers[:200_000] / 2])
-    >>> seen += SampledRows.of(numbers[200_000:], [numbers[200_000:] / 2])
+    >>> seen = SampledRows.from_rows(numbers[:200_000], [numbers[:200_000] / 2])
+    >>> seen += SampledRows.from_rows(numbers[200_000:], [numbers[200_000:] / 2])
     >>> seen.rows, seen.level, len(seen.number), seen.whole
     (250000, 2, 62825, False)
     """
@@ -130,8 +130,8 @@ class LargestResiduals(Statistic):
 
     Examples
     --------
-    >>> some = LargestResiduals.of(np.arange(3), np.array([1.0, -3.0, 2.0]))
-    >>> all_of = some + LargestResiduals.of(np.arange(3, 5), np.array([5.0, -3.0]))
+    >>> some = LargestResiduals.from_rows(np.arange(3), np.array([1.0, -3.0, 2.0]))
+    >>> all_of = some + LargestResiduals.from_rows(np.arange(3, 5), np.array([5.0, -3.0]))
     >>> all_of.number.tolist(), all_of.size.tolist(), all_of.rows, all_of.squares
     ([3, 1, 4, 2, 0], [5.0, 3.0, 3.0, 2.0, 1.0], 5, 48.0)
     """

@@ -32,7 +32,7 @@ class ScoreOrder:
 
     Examples
     --------
-    >>> order = ScoreOrder.of(np.array([0.2, 0.9, 0.2]))
+    >>> order = ScoreOrder.from_scores(np.array([0.2, 0.9, 0.2]))
     >>> order.rows.tolist(), order.place.tolist()
     ([1, 0, 2], [1, 0, 1])
     """
