@@ -97,10 +97,10 @@ def get_availability(task: Task, option: str, engine: str = "memory") -> Availab
     """Return the availability of an option in a task whose rows are read by an engine.
 
     >>> from calipers.evaluation.tasks import CLUSTER, SLICES, TASKS
-    >>> get_availability(TASKS["regression"], "weight", "stream").said
+    >>> get_availability(TASKS["regression"], "weight", "stream").text
     'yes'
     >>> get_availability(TASKS["regression"], "time", "stream")
-    Availability(said='no', reason='dependence in time is seen in the order of all rows')
+    Availability(text='no', reason='dependence in time is seen in the order of all rows')
     """
     reason = REASONS.get((task.name, option), "")
     if reason:

@@ -96,7 +96,7 @@ def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
     >>> from calipers import measure
     >>> truth, score = np.array([True, True, False]), np.array([0.9, 0.4, 0.6])
     >>> table = ScoreTable.from_rows(truth, score)
-    >>> influence(measure("AUC"), table).of_rows(truth, score).tolist()
+    >>> influence(measure("AUC"), table).row_values(truth, score).tolist()
     [0.25, -0.25, 0.0]
     """
     area, single = measure.definition.area, table.positive.ndim == 1

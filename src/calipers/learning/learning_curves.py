@@ -438,7 +438,7 @@ def validation_curve(
     ...     make_pipeline(PolynomialFeatures(), LinearRegression()), x[:, None], y,
     ...     param_name="polynomialfeatures__degree", param_range=[1, 2, 3, 4, 5],
     ... )
-    >>> [(row.value, row.region) for row in curve], curve.chosen
+    >>> [(row.value, row.region) for row in curve], curve.one_se
     ([('1', 'underfits'), ('2', 'underfits'), ('3', ''), ('4', ''), ('5', '')], '3')
     """
     task = ScoringTask.of(
@@ -636,9 +636,9 @@ def learning_curve(
     >>> x = random.normal(size=(120, 10))
     >>> y = x.sum(axis=1) + random.normal(size=120)
     >>> curve = cal.learning_curve(LinearRegression(), x, y, train_sizes=[20, 30, 45, 65, 96])
-    >>> [row.n for row in curve], curve.more.n, curve.more.reason
+    >>> [row.n for row in curve], curve.extrapolation.n, curve.extrapolation.reason
     ([20, 30, 45, 65, 96], 192, None)
-    >>> curve.more.low < 1 + 10 / (192 - 11) < curve.more.high  # what is true
+    >>> curve.extrapolation.low < 1 + 10 / (192 - 11) < curve.extrapolation.high  # what is true
     True
     """
     task = ScoringTask.of(

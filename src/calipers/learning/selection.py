@@ -152,7 +152,7 @@ def select_model(
     >>> X, y = rng.normal(size=(100, 5)), rng.integers(0, 2, 100)  # nothing to be learned
     >>> models = {f"{k} neighbours": KNeighborsClassifier(k) for k in (1, 3, 5, 7, 9)}
     >>> found = cal.select_model(models, X, y, measure="accuracy", cv=5)
-    >>> found[found.best].shown.value > found.corrected.value, found.optimism.value > 0
+    >>> found[found.best].apparent.value > found.corrected.value, found.optimism.value > 0
     (True, True)
     """
     if not isinstance(candidates, Mapping) or len(candidates) < 2:

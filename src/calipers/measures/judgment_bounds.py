@@ -95,7 +95,7 @@ def value_bounds(
     >>> r = JudgedRankings.from_rankings([[1, 0, 1, 1, 0, 1, 0]], [[1, 1, 1]])
     >>> (recall,) = value_bounds(r, [parse("SetR")], max_unretrieved=3)
     >>> print(recall.low, recall.high.round(4), recall.kind)
-    [0.4] [0.5714] exact
+    [0.4] [0.5714] sharp
     """
     known = int(rankings.judged_grade.max(initial=1))
     top = known if max_grade is None else max_grade

@@ -32,7 +32,7 @@ class LabelSets(Statistic):
     Examples
     --------
     >>> of = LabelSets.from_rows(np.array([[True, False], [True, True], [True, False]]))
-    >>> of.sizes, round((of + of).most, 4)
+    >>> of.sizes, round((of + of).max_proportion, 4)
     (array([3., 1., 3.]), 0.6667)
     """
 

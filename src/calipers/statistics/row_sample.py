@@ -49,7 +49,7 @@ class SampledRows(Statistic):
     >>> numbers = np.arange(250_000)
     >>> seen = SampledRows.from_rows(numbers[:200_000], [numbers[:200_000] / 2])
     >>> seen += SampledRows.from_rows(numbers[200_000:], [numbers[200_000:] / 2])
-    >>> seen.rows, seen.level, len(seen.number), seen.whole
+    >>> seen.rows, seen.level, len(seen.number), seen.is_complete
     (250000, 2, 62825, False)
     """
 

@@ -33,7 +33,7 @@ class ScoreOrder:
     Examples
     --------
     >>> order = ScoreOrder.from_scores(np.array([0.2, 0.9, 0.2]))
-    >>> order.rows.tolist(), order.place.tolist()
+    >>> order.rows.tolist(), order.score_index.tolist()
     ([1, 0, 2], [1, 0, 1])
     """
 
