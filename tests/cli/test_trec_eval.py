@@ -290,7 +290,7 @@ def test_help_describes_what_was_named(program: Program) -> None:
         "--conventions",
         "format prefs",
         "prefs_avgjg_Rnonrel_ret",
-        "\n  Share of preferences",
+        "\n  Proportion of preferences",
     ):
         assert part in out
     assert "map" in program("-h")[0]

@@ -183,7 +183,10 @@ def test_errors_of_numbers_and_differences_are_those_of_memory(build: Build, des
         kept += 1
         ours = [found[name, measure] for name in SYSTEMS]
         theirs = [systems[name].point_estimate(measure) for name in SYSTEMS]
-        theirs = [PointEstimate(**{**vars_of(r), "error": None, "law": None}) for r in theirs]
+        theirs = [
+            PointEstimate(**{**vars_of(r), "error": None, "joint_distribution": None})
+            for r in theirs
+        ]
         for one, other in zip(ours, theirs, strict=True):
             assert error(one) == pytest.approx(error(other), rel=1e-8), str(measure)
         for slopes in ([1.0, -1.0], [1.0, 1.0], [0.5, -2.0]):

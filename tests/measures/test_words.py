@@ -635,7 +635,7 @@ def test_what_is_a_chart_or_a_default_is_there() -> None:
     for task, evaluation in data.items():
         for told in dict.fromkeys(NO_MEASURES[task].values()):
             seen += map(evaluation.chart, re.findall(r"evaluation\.chart\('(.*)'\)", told))
-            for name in re.findall(r"evaluation\['(.*)'\]\.default", told):
+            for name in re.findall(r"evaluation\['(.*)'\]\.no_skill", told):
                 entropy = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
                 assert evaluation[name].no_skill == pytest.approx(entropy)
                 seen.append(name)

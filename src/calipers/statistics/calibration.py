@@ -41,7 +41,8 @@ class ProbabilityLevels:
     --------
     >>> import numpy as np
     >>> p = np.array([0.2, 0.2, 0.6, 0.8])
-    >>> levels = ProbabilityLevels.from_table(ScoreTable.from_rows(np.array([False, True, False, True]), p))
+    >>> table = ScoreTable.from_rows(np.array([False, True, False, True]), p)
+    >>> levels = ProbabilityLevels.from_table(table)
     >>> levels.share.tolist(), levels.isotonic_fit.round(4).tolist()
     ([0.5, 0.0, 1.0], [0.3333, 0.3333, 1.0])
     """

@@ -32,7 +32,8 @@ class ClassScoreRows:
 
     Examples
     --------
-    >>> rows = ClassScoreRows.from_scores(np.array([0, 2]), np.array([[0.75, 0.25, 0.0], [0.25, 0.25, 0.5]]))
+    >>> scores = np.array([[0.75, 0.25, 0.0], [0.25, 0.25, 0.5]])
+    >>> rows = ClassScoreRows.from_scores(np.array([0, 2]), scores)
     >>> rows.highest, rows.own, rows.other_squares
     (array([0, 2]), array([0.75, 0.5 ]), array([0.0625, 0.125 ]))
     """

@@ -50,7 +50,8 @@ class MajorityValue(Statistic):
     --------
     >>> one, two = np.array([0.0, 0.0, 0.5]), np.array([1.0, 1.0, 0.0, 0.0])
     >>> both = MajorityValue.from_values(one) + MajorityValue.from_values(two)
-    >>> both.is_certain, (MajorityValue.from_values(one, both) + MajorityValue.from_values(two, both)).n_others
+    >>> again = MajorityValue.from_values(one, both) + MajorityValue.from_values(two, both)
+    >>> both.is_certain, again.n_others
     (False, 3)
     """
 
