@@ -122,7 +122,7 @@ def best_system(
 
     See Also
     --------
-    calipers.select : Select a model by nested cross-validation.
+    calipers.select_model : Select a model by nested cross-validation.
 
     Notes
     -----

@@ -91,7 +91,7 @@ def operating_point(
     See Also
     --------
     rule_in_rule_out : Two thresholds, with an indeterminate region between them.
-    calipers.cutoffs : Measures at every threshold.
+    calipers.threshold_table : Measures at every threshold.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> 
 
     See Also
     --------
-    calipers.order_agreement : Rank correlation with an interval, from values per topic.
+    calipers.system_rank_correlation : Rank correlation with an interval, from values per topic.
 
     Notes
     -----

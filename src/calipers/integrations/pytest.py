@@ -26,7 +26,8 @@ def assert_not_worse(
         Evaluation of one system, or of several, all of which except ``base`` are tested.
     base : Evaluation, path or str
         Reference system: its name in ``new``, an evaluation of it on the same rows, or the JSON
-        file of one written by :func:`calipers.keep` or ``-o FILE.json --keep-predictions``.
+        file of one, written by :func:`calipers.keep_predictions` or with
+        ``-o FILE.json --keep-predictions``.
     on : str
         Name of the measure.
     margin : float, optional
@@ -68,9 +69,9 @@ def assert_met(evaluation: Evaluation, rules: str | Sequence[str], **options: st
     evaluation : Evaluation
         Evaluation to check.
     rules : str or sequence of str
-        Requirements, in the syntax of :func:`calipers.require`.
+        Requirements, in the syntax of :func:`calipers.check_requirements`.
     **options : str
-        Other arguments of :func:`calipers.require`.
+        Other arguments of :func:`calipers.check_requirements`.
 
     Raises
     ------

@@ -242,7 +242,7 @@ def cross_validate(
 
     See Also
     --------
-    calipers.select : Choose among models by nested cross-validation.
+    calipers.select_model : Choose among models by nested cross-validation.
     calipers.learning_curve : Training and validation errors over the number of training rows.
 
     Notes

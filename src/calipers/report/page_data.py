@@ -26,8 +26,8 @@ MOST_SYSTEMS = 40
 _ABOUT = (
     "A score at or above the threshold is positive. Offered are the thresholds at the corners of "
     "the drawn curve, with exact counts, and the one in use; a table of thresholds has others, "
-    "and intervals of likelihood ratios (--threshold-table, cutoffs()). Intervals are of each "
-    "threshold "
+    "and intervals of likelihood ratios (--threshold-table, threshold_table()). Intervals are of "
+    "each threshold "
     "by itself, as one that was fixed beforehand."
 )
 
@@ -65,7 +65,7 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
 #: Why there is nothing to move.
 _WEIGHED = (
     "With weighted rows, the threshold explorer requires a threshold (--threshold, threshold=); "
-    "a threshold table (--threshold-table, cutoffs()) does not."
+    "a threshold table (--threshold-table, threshold_table()) does not."
 )
 
 
