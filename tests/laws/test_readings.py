@@ -189,12 +189,12 @@ def test_what_is_taken_away_and_added_is_as_it_was(build: Build, design: str, se
                 assert by_influence(again) == pytest.approx(by_influence(a), rel=1e-10), measure
         for of in (a, a - b):
             if of.is_unit_mean:
-                assert of.units.mean * of.scale == pytest.approx(of.value, abs=1e-14), measure
-                assert of.units.error.se * of.scale == pytest.approx(se(of), rel=1e-12), measure
+                assert of.units.mean * of.factor == pytest.approx(of.value, abs=1e-14), measure
+                assert of.units.error.se * of.factor == pytest.approx(se(of), rel=1e-12), measure
         if measure.definition.coefficient is None:  # which has the Fisher information
             assert se(a) == pytest.approx(by_influence(a), rel=1e-9), measure
         if d.cluster is None:  # the corrections multiplied in, so that rows of all kinds add up
-            assert a.influence().plain.error.se == pytest.approx(by_influence(a), rel=1e-12), (
+            assert a.influence().corrected.error.se == pytest.approx(by_influence(a), rel=1e-12), (
                 measure
             )
         if (a - b).standard_error is not None:

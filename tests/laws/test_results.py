@@ -362,8 +362,8 @@ PLACED = {
     "{}": "result: is missing; it says of which kind a result is: evaluation, comparison, plan",
     '{"result": "opinion"}': 'result: expected one of evaluation, comparison, plan',
     '{"result": "estimate"}': "measure: is missing",
-    changed("schema", value=2): "schema: expected 1, found 2",
-    changed("schema", value="1"): 'schema: expected 1, found "1"',
+    changed("schema", value=3): "schema: expected 1 or 2, found 3",
+    changed("schema", value="1"): 'schema: expected 1 or 2, found "1"',
     changed(*FIRST, "value", value="abc"): 'systems[0].estimates[0].value: expected a number or null, found "abc"',
     changed(*FIRST, "low", value=0.99): "systems[0].estimates[0].low: 0.99 lies above high, ",
     changed(*FIRST, "undefined", value={"no row": -1}): 'systems[0].estimates[0].undefined["no row"]: expected a whole number ≥ 0, found -1',
@@ -372,7 +372,7 @@ PLACED = {
     changed(*FIRST, value=[]): "systems[0].estimates[0]: expected an object, found an empty list",
     changed("systems", 1, "estimates", value=None): "systems[1].estimates: expected a list, found null",
     changed("comparison", "differences", 0, "wins", value=1.5): "comparison.differences[0].wins: expected a whole number ≥ 0, found 1.5",
-    changed("findings", value=[{"kind": "a", "sentence": "b", "rule": "c", "severity": "d"}]): 'findings[0].severity: expected "warning" or "caution" or "information", found "d"',
+    changed("findings", value=[{"kind": "a", "message": "b", "criterion": "c", "severity": "d"}]): 'findings[0].severity: expected "warning" or "caution" or "information", found "d"',
 }  # fmt: skip
 
 
