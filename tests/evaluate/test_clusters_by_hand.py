@@ -425,6 +425,6 @@ def test_differences_reach_as_far_as_draws_and_biases_do(
         of._posterior_cache[measure] = PosteriorDraws(np.zeros(3), bias, (0.0, 0.0))
     value = readings[0].value - readings[1].value
     # 2.5% and 97.5% of these are −0.2 and 0.3 from the value.
-    ours._beside[theirs, measure] = value - 0.2 + 0.5 * (np.linspace(0, 1, 39) - 0.025) / 0.95
+    ours._paired_draws[theirs, measure] = value - 0.2 + 0.5 * (np.linspace(0, 1, 39) - 0.025) / 0.95
     found = readings[0].joint_distribution.difference(*readings).standard_error
     assert found.se == pytest.approx(reach / stats.norm.ppf(0.975))

@@ -105,7 +105,7 @@ def test_the_highest_grade_is_that_of_the_judgments_unless_given() -> None:
         ({"max_grade": 2}, "require judgment_bounds"),
         (
             {"judgment_bounds": True, "max_unretrieved": -1},
-            "unfound is -1, expected a whole number from 0",
+            "max_unretrieved is -1, expected a whole number from 0",
         ),
         ({"judgment_bounds": True, "max_unretrieved": "many"}, "or 'open' for any number"),
         (

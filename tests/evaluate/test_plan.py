@@ -507,4 +507,4 @@ def test_replicates_are_bounded(n_resamples: int) -> None:
 
 def test_what_was_assumed_is_told_as_it_was_given() -> None:
     made = cal.plan("AUC", value=0.9999, prevalence=0.5, half_width=0.01)
-    assert "Assumed: value 0.9999, positives share 0.5." in str(made)
+    assert "Assumed: value 0.9999, prevalence 0.5." in str(made)

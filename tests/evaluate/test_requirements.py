@@ -79,8 +79,8 @@ def test_when_a_difference_is_as_asked() -> None:
     assert not met("not worse than b", turned[0])
     # By a margin it has to be shown, whatever the difference.
     assert not met("not worse than b by 0.5", gain)  # nothing was tested
-    assert met("not worse than b by 0.5", replace(loss, p_not_inferior=0.05))
-    assert not met("not worse than b by 0.5", replace(gain, p_not_inferior=0.051))
+    assert met("not worse than b by 0.5", replace(loss, p_noninferiority=0.05))
+    assert not met("not worse than b by 0.5", replace(gain, p_noninferiority=0.051))
     undefined = difference(math.nan, math.nan, math.nan)
     assert not any(
         met(text, undefined)

@@ -111,7 +111,7 @@ def test_people_see_the_names_that_they_asked_for() -> None:
     assert kept["requested_names"]["precision"] == "PPV"
     assert kept["systems"][0]["estimates"][0]["measure"] == "precision"
     assert str(cal.from_json(ev.to_json())) == str(ev)
-    assert [row["asked"] for row in ev.rows()] == ["PPV", "sensitivity", "TNR", ""]
+    assert [row["requested_name"] for row in ev.rows()] == ["PPV", "sensitivity", "TNR", ""]
 
 
 def test_differences_and_slices_are_called_so_too() -> None:
