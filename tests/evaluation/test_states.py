@@ -3,6 +3,9 @@ refused."""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,10 @@ from calipers.data.errors import InputError
 from calipers.statistics import serialization
 
 ROWS = 700
+
+#: States that version 1 wrote, and the values and limits that it read from them.
+with gzip.open(Path(__file__).with_name("states_1.jsonl.gz"), "rt", encoding="utf-8") as file:
+    OF_VERSION_1 = {name: (data, numbers) for name, data, numbers in map(json.loads, file)}
 
 
 @pytest.fixture(autouse=True)
@@ -305,3 +312,14 @@ def test_states_without_third_moments_are_read_and_say_delta(
         for a, b in zip(made, whole, strict=True):
             assert a.value == pytest.approx(b.value, rel=1e-12)
             assert a.method.startswith(method)
+
+
+@pytest.mark.parametrize("name", OF_VERSION_1)
+def test_states_of_version_1_are_read(name: str, tmp_path: Path) -> None:
+    data, numbers = OF_VERSION_1[name]
+    path = tmp_path / "old.state"
+    path.write_bytes(base64.b64decode(data))
+    found = {f"{e.system}|{e.measure}": (e.value, e.low, e.high) for e in cal.merge_states([path])}
+    assert found.keys() == numbers.keys()
+    for key, expected in numbers.items():
+        assert found[key] == pytest.approx(expected, rel=1e-12, nan_ok=True), key

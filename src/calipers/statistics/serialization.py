@@ -44,6 +44,11 @@ RENAMED = {
     "Weighed": "WeightMoments",
 }
 
+#: What it called their fields, by the name that the class has today.
+RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
+    "WeightMoments": {"least": "min_weight", "most": "max_weight"},
+}
+
 #: What is written: plain values, arrays and statistics, in dicts and lists of such.
 Tree: TypeAlias = Any
 
@@ -266,7 +271,9 @@ class _Reader:
     def _decode_object(self, told: Mapping[str, Any]) -> Any:
         name = RENAMED.get(told["kind"], told["kind"])
         kind: Callable[..., Any] = self._also.get(name) or _kind(name)
-        return partial(kind)(**{name: self.decode(part) for name, part in told["parts"].items()})
+        names = RENAMED_FIELDS.get(name, {})
+        parts = {names.get(of, of): self.decode(part) for of, part in told["parts"].items()}
+        return partial(kind)(**parts)
 
 
 def _kind(name: str) -> type[Statistic]:
