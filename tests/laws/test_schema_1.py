@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import calipers as cal
+from calipers.results.per_unit import PerUnitRow
 from calipers.results.schema import KINDS, json_schema
 from calipers.results.schema_1 import FIELDS, RESULTS, VALUES
 
@@ -63,11 +64,10 @@ def test_documents_have_every_field_that_is_renamed() -> None:
 
 
 def test_new_names_are_those_of_the_classes() -> None:
-    classes = {cls.__name__: cls for cls in KINDS.values()}
+    classes = {cls.__name__: cls for cls in (*KINDS.values(), PerUnitRow)}
     for name, fields in FIELDS.items():
-        if name in classes:
-            known = {*classes[name].__dataclass_fields__}
-            assert set(fields.values()) <= known, name
+        known = {*classes[name].__dataclass_fields__}
+        assert set(fields.values()) <= known, name
     assert set(RESULTS.values()) <= {*KINDS, "per-unit-row"}
     assert {name for name, _ in VALUES} <= classes.keys()
 
@@ -99,3 +99,29 @@ def test_other_schemas_are_refused(schema: object) -> None:
 def test_what_is_wrong_in_it_is_said() -> None:
     with pytest.raises(cal.InputError, match=r"value: expected a number or null"):
         cal.from_json(json.dumps({**DOCUMENTS["rank correlation"], "value": "x"}))
+
+
+def test_reasons_have_other_names_wherever_they_are() -> None:
+    """As keys of definitions and of values per unit, and in the rows of a table."""
+    old = {
+        "schema": 1,
+        "result": "per-unit",
+        "unit": "topics",
+        "ids": ["known", "2"],
+        "values": {"no_rest": {"AP": [0.5, None]}},
+        "undefined": {"no_rest": {"AP": {"nothing_found": [1]}}},
+        "possible": {},
+    }
+    units = cal.from_json(json.dumps(old))
+    # Systems and units may be called as reasons were.
+    assert units.ids == ("known", "2")
+    assert units.undefined == {"no_rest": {"AP": {"no_relevant_retrieved": (1,)}}}
+    row = {"system": "a", "topic": "1", "measure": "fallout(collection=9)", "value": None}
+    rows = [{**row, "undefined": "nothing_found; agreed_value", "possible_low": 0.0}]
+    found = cal.from_json(json.dumps(rows)).rows()[0]
+    assert found["measure"] == "fallout(collection_size=9)"
+    assert found["undefined"] == "no_relevant_retrieved; conventional_value"
+    document = json.loads(json.dumps(DOCUMENTS["one system"]))
+    document["definitions"][0]["undefined"] = {"nothing_found": "nothing retrieved is relevant"}
+    first = cal.from_json(json.dumps(document)).definitions[0]
+    assert [*first.undefined] == ["no_relevant_retrieved"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.results.schema_1 import FIELDS
+from calipers.results.schema_1 import rename_parameters
 from calipers.results.serialization import (
     BRIEF,
     NAN,
@@ -263,8 +263,8 @@ def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str]
         if not isinstance(row, Mapping):
             raise type_error_message(f"[{i}]", "an object", row)
     # A list of rows has no number of its schema; names of schema 1 are no names of units.
-    names = FIELDS["PerUnitRow"]
-    rows = [{names.get(key, key): value for key, value in row.items()} for row in rows]
+    form = codec_for(PerUnitRow)
+    rows = [rename_parameters(form.upgrade(row)) for row in rows]
     own = {f.name for f in fields(PerUnitRow)}
     columns = dict.fromkeys(name for row in rows for name in row)
     others = [name for name in columns if name not in own]
@@ -275,7 +275,7 @@ def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str]
     out: dict[tuple[str, str, str], PerUnitRow] = {}
     for i, row in enumerate(rows):
         bare = {name: value for name, value in row.items() if name in own}
-        cell: PerUnitRow = codec_for(PerUnitRow).read(bare, f"[{i}]")
+        cell: PerUnitRow = form.read(bare, f"[{i}]")
         if others[0] not in row:
             raise error(f"[{i}].{others[0]}", "is missing")
         key = (cell.system, codec_for(str).read(row[others[0]], f"[{i}].{others[0]}"), cell.measure)

@@ -30,7 +30,7 @@ from calipers.results.learning import (
 from calipers.results.pareto_fronts import ParetoFront, ParetoRow
 from calipers.results.per_unit import PerUnit, PerUnitRow
 from calipers.results.plan import Plan, PlanRow
-from calipers.results.schema_1 import RESULTS
+from calipers.results.schema_1 import stated_result
 from calipers.results.serialization import (
     SCHEMA,
     Schema,
@@ -129,11 +129,9 @@ def _result(data: Any) -> Any:
             "", f"expected a result: an object, or a list of such; found {abbreviate(data)}"
         )
     told = (name for key, name in _TOLD_BY.items() if key in data)
-    name = data.get("result", next(told, None))
+    name = stated_result(data) if "result" in data else next(told, None)
     if name is None:
         raise error("result", f"is missing; it says of which kind a result is: {', '.join(KINDS)}")
-    if isinstance(name, str) and data.get("schema", 1) == 1:
-        name = RESULTS.get(name, name)
     if not isinstance(name, str) or name not in KINDS:
         raise error("result", f"expected one of {', '.join(KINDS)}, found {abbreviate(name)}")
     return KINDS[name].from_dict(data)
@@ -142,7 +140,7 @@ def _result(data: Any) -> Any:
 def json_schema() -> Schema:
     """Return the JSON Schema (2020-12) of everything that ``to_json`` writes.
 
-    It is published as ``results-1.schema.json``.
+    It is published as ``results-2.schema.json``.
 
     Returns
     -------

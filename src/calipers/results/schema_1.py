@@ -141,11 +141,32 @@ VALUES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("Difference", "interval_reason"): _REASONS,
     ("Difference", "undefined"): _REASONS,
     ("Finding", "kind"): _KINDS,
+    ("Definition", "undefined"): _REASONS,
     ("PerUnit", "undefined"): _REASONS,
+    ("PerUnitRow", "undefined"): _REASONS,
 }
 
 #: Parameters of measures, as they are written in the names of measures.
 PARAMETERS: Mapping[str, str] = {"(collection=": "(collection_size="}
+
+
+def stated_result(data: Mapping[str, Any]) -> Any:
+    """Return the kind of result that a document states, by its name in schema 2."""
+    name = data.get("result")
+    if isinstance(name, str) and data.get("schema", 1) == 1:
+        return RESULTS.get(name, name)
+    return name
+
+
+def rename_words(data: Any, names: Mapping[str, str]) -> Any:
+    """Return a text (a reason, or several) or an object with other names for its innermost keys."""
+    if isinstance(data, str):
+        return "; ".join(names.get(word, word) for word in data.split("; "))
+    if not isinstance(data, Mapping):
+        return data
+    if any(isinstance(part, Mapping) for part in data.values()):
+        return {key: rename_words(part, names) for key, part in data.items()}
+    return {names.get(key, key): part for key, part in data.items()}
 
 
 def rename_parameters(data: Any) -> Any:

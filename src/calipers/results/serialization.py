@@ -1,7 +1,7 @@
 """JSON serialization of results, and its JSON Schema.
 
 The fields of a result and their types determine how it is written, what is accepted when it is
-read, and the published JSON Schema (``calipers/results/results-1.schema.json``), which is generated
+read, and the published JSON Schema (``calipers/results/results-2.schema.json``), which is generated
 from them. An undefined number is NaN in Python and ``null`` in JSON, always together with its
 reason; infinite numbers are ``"inf"`` and ``"-inf"``.
 
@@ -29,6 +29,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.caching import cached_property
+from calipers.results.schema_1 import (
+    FIELDS,
+    VALUES,
+    rename_parameters,
+    rename_words,
+    stated_result,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -132,7 +139,7 @@ class JsonSerializable:
     __slots__ = ()
 
     def to_dict(self, *, details: bool = False) -> dict[str, Any]:
-        """Return the result as plain data for JSON, in schema 1.
+        """Return the result as plain data for JSON, in schema 2.
 
         Parameters
         ----------
@@ -177,7 +184,7 @@ class JsonSerializable:
         return found
 
     def to_json(self, *, details: bool = False) -> str:
-        """Return the result as JSON text, in schema 1.
+        """Return the result as JSON text, in schema 2.
 
         Numbers have full precision; NaN is ``null`` and infinity ``"inf"``.
 
@@ -276,23 +283,19 @@ def find_system(several: Iterable[S], name: str) -> S:
 
 
 def without_head(data: Any, cls: type, path: str) -> Any:
-    """Return the data of a result without their head, once the head is valid.
+    """Return the data of a result without their head, once the head is valid, as schema 2.
 
-    Files from before version 0.2 have at most a part of the head.
+    A file without a head, or with a part of it, has schema 1.
     """
     if not isinstance(data, Mapping):
         raise type_error_message(path, "an object", data)
     schema, name = data.get("schema", 1), result_name(cls)
     if schema not in (1, SCHEMA) or isinstance(schema, bool):
         raise type_error_message(join_path(path, "schema"), f"1 or {SCHEMA}", schema)
-    found = data.get("result", name)
-    if schema == 1:
-        from calipers.results.schema_1 import RESULTS, rename_parameters
-
-        found = RESULTS.get(found, found) if isinstance(found, str) else found
-        data = codec_for(cls).upgrade(rename_parameters(data))
-    if found != name:
+    if "result" in data and stated_result(data) != name:
         raise type_error_message(join_path(path, "result"), f'"{name}"', data["result"])
+    if schema == 1:
+        data = codec_for(cls).upgrade(rename_parameters(data))
     return {key: value for key, value in data.items() if key not in ("schema", "result")}
 
 
@@ -379,7 +382,7 @@ class Codec:
         raise NotImplementedError
 
     def upgrade(self, data: Json) -> Json:
-        """Return what schema 1 has for a value with the names of schema 2.
+        """Return a value as schema 1 has it with the names of schema 2.
 
         Data of another shape stay as they are, for ``read`` to refuse.
         """
@@ -740,16 +743,15 @@ class _Record(Codec):
     def upgrade(self, data: Json) -> Json:
         if not isinstance(data, Mapping):
             return data
-        from calipers.results.schema_1 import FIELDS, VALUES
-
-        names, own = FIELDS.get(self.cls.__name__, {}), self.cls.__name__
-        data = {names.get(name, name): value for name, value in data.items()}
-        return {
-            name: rename_words(self.parts[name].form.upgrade(value), VALUES.get((own, name), {}))
-            if name in self.parts
-            else value
-            for name, value in data.items()
-        }
+        own = self.cls.__name__
+        names, upgraded = FIELDS.get(own, {}), {}
+        for old, value in data.items():
+            name = names.get(old, old)
+            part = self.parts.get(name)
+            upgraded[name] = value if part is None else part.form.upgrade(value)
+            if (own, name) in VALUES:
+                upgraded[name] = rename_words(value, VALUES[own, name])
+        return upgraded
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         name = result_name(self.cls)
@@ -774,22 +776,6 @@ class _Record(Codec):
             "required": [part.name for part in self.parts.values() if part.required],
             "additionalProperties": False,
         }
-
-
-def rename_words(data: Json, names: Mapping[str, str]) -> Json:
-    """Return a value with other names for its words, and for the keys of numbers."""
-    if not names:
-        return data
-    if isinstance(data, str):
-        return names.get(data, data)
-    if isinstance(data, list):
-        return [rename_words(part, names) for part in data]
-    if isinstance(data, Mapping):
-        return {
-            names.get(key, key) if isinstance(part, int | float) else key: rename_words(part, names)
-            for key, part in data.items()
-        }
-    return data
 
 
 def _hints(cls: Any) -> dict[str, Any]:
