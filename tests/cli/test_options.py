@@ -52,7 +52,7 @@ REFUSED = {
     ),
     "cells without a matrix": (
         "classification t.csv --truth y --score s --show-confusion counts",
-        "--confusion: there is no confusion matrix",
+        "--show-confusion: there is no confusion matrix",
     ),
     "an orientation of JSON": (
         "classification t.csv --truth y --predicted p --orientation truth-rows --format json",

@@ -482,7 +482,7 @@ def test_what_is_refused_says_why(task: str, option: str) -> None:
     assert str(error.value) == f"{task}() has no {option}={why}"
     if option in ("data", "curves"):  # which no command has
         return
-    flag = {"cluster": "--cluster", "slices": "--slice"}.get(option, f"--{option}")
+    flag = {"slices": "--slice"}.get(option, f"--{option}")
     files = ["q", "r"] if task == "retrieval" else ["t"]
     done = CliRunner().invoke(cli, [task, *files, flag, "x"])
     assert done.exit_code == 2

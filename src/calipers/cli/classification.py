@@ -210,9 +210,10 @@ class ClassificationCommand(TaskCommand):
         if below and not evaluation.label_tables:
             raise click.UsageError("--by-class is about three classes or more, 100 at most")
         if not evaluation.confusions and output.then is None:
-            for name in filter(is_given, ("confusion", "orientation")):
+            shown = {"confusion": "--show-confusion", "orientation": "--orientation"}
+            for option in (option for name, option in shown.items() if is_given(name)):
                 raise click.UsageError(
-                    f"--{name}: there is no confusion matrix; it takes --predicted, --probability "
+                    f"{option}: there is no confusion matrix; it takes --predicted, --probability "
                     "or --threshold"
                 )
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +119,12 @@ class _DebugCommand:
             help="Show the traceback of an error.",
         )
         return [*own[:-1], debug, *own[-1:]]
+
+
+def import_command(package: str, name: str) -> click.Command:
+    """Return the command of a module of a package, which has the name of the command."""
+    command: click.Command = import_module(f"{package}.{name.replace('-', '_')}").command
+    return command
 
 
 class Group(_DebugCommand, click.Group):

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from calipers import __version__
-from calipers.cli.files import Group
+from calipers.cli.files import Group, import_command
 from calipers.evaluation.tasks import TASKS
 
 #: Sub-commands, the modules that hold them, and their one line in ``calipers --help``.
@@ -36,8 +36,7 @@ def _import_command(name: str) -> click.Command:
     if name in TASKS:
         made: click.Command = import_module("calipers.cli.tasks").make_task_command(TASKS[name])
         return made
-    command: click.Command = import_module(f"calipers.cli.{name.replace('-', '_')}").command
-    return command
+    return import_command("calipers.cli", name)
 
 
 @click.group(

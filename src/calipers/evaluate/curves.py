@@ -288,7 +288,7 @@ def topic_curves(
         ``"PR"``: precision against recall at each rank. ``"interpolated PR"``: at each recall that
         the run reaches, the highest precision at that recall or higher. ``"ROC"``: recall against
         fall-out at each rank, from no document to the whole collection.
-    collection : int, optional
+    collection_size : int, optional
         Number of documents in the collection, required for ``"ROC"``.
 
     Returns

@@ -200,7 +200,7 @@ def rule_in_rule_out(
         Prevalence in the target population, for ``ppv`` and ``npv``.
     system : str, optional
         Name of the system, if the evaluation has several.
-    positive, weight, count, cluster, measures, interval, level, resamples, seed : optional
+    positive, weight, count, cluster, measures, interval, level, n_resamples, seed : optional
         See :func:`operating_point`.
 
     Returns

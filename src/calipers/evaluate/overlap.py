@@ -211,7 +211,7 @@ def rbo(
         their ranks.
     p : float, default=0.9
         Persistence p of RBO, between 0 and 1.
-    depth, cutoffs, ties, interval, level, resamples, seed : optional
+    depth, cutoffs, ties, interval, level, n_resamples, seed : optional
         See :func:`calipers.overlap`.
 
     Returns

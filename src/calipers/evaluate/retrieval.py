@@ -529,7 +529,7 @@ def retrieval(
         Whether unjudged documents are removed from the rankings first (condensed lists).
     judgment_bounds : bool, default=False
         Whether to report bounds for incomplete judgments: the range of each value over all possible
-        grades of the unjudged documents, as ``possible_low`` and ``possible_high`` of an estimate.
+        grades of the unjudged documents, as ``lower_bound`` and ``upper_bound`` of an estimate.
         Bounds are sharp for most measures, outer bounds for some, and unavailable for others.
     max_unretrieved : int or 'open', default='open'
         With ``judgment_bounds``: maximum number of unjudged relevant documents per topic that a run

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from calipers.evaluation.task import Task
-from calipers.evaluation.tasks import CLUSTER, SLICES, TASKS
+from calipers.evaluation.tasks import SLICES, TASKS
 
 #: The options of the table, by their names as arguments of the verbs.
 OPTIONS = (
@@ -136,6 +136,6 @@ def refusal_of_flag(name: str, flag: str) -> str | None:
     >>> refusal_of_flag("clustering", "--weight")
     ': pairs of points have no weights; count= takes frequencies'
     """
-    flags = {column.option: column.role for column in (CLUSTER, SLICES)}
     option = f"--{flag.lstrip('-').replace('_', '-')}"
-    return unavailable_reason(name, flags.get(option, option[2:].replace("-", "_")))
+    role = SLICES.role if option == SLICES.option else option[2:].replace("-", "_")
+    return unavailable_reason(name, role)

@@ -553,8 +553,8 @@ RETRIEVAL = Task(
             kind="switch",
             is_shown=True,
             description="Whether to report bounds for incomplete judgments: the range of each "
-            "value over all possible grades of the unjudged documents, as ``possible_low`` and "
-            "``possible_high`` of an estimate. Bounds are sharp for most measures, outer bounds "
+            "value over all possible grades of the unjudged documents, as ``lower_bound`` and "
+            "``upper_bound`` of an estimate. Bounds are sharp for most measures, outer bounds "
             "for some, and unavailable for others.",
         ),
         Argument(

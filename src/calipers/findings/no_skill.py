@@ -106,7 +106,7 @@ def compare_with_constant(
     The best constant is chosen among ``answers`` predictions on the same rows, which favours it.
     The p-value of a better constant is therefore multiplied by their number.
     """
-    gain = apart(s.level)
+    gain, measure = apart(s.level), name.replace(" ", "-")
 
     def said(kind: str, verb: str) -> FindingDraft:
         return FindingDraft(
@@ -114,12 +114,12 @@ def compare_with_constant(
             "predicting "
             f"{answer} (difference {gain:+}).",
             {
-                name.replace(" ", "-"): own,
+                measure: own,
                 f"{name} of the constant answer": always,
                 "difference": gain,
             },
-            s.shown_among(name.replace(" ", "-"), "error-rate"),
-            kind=f"{name.replace(' ', '-')}-{kind}-constant",
+            s.shown_among(measure, "error-rate"),
+            kind=f"{measure}-{kind}-constant",
         )
 
     if math.isnan(gain.low):

@@ -189,9 +189,9 @@ def cross_validate(
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
         a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
-        within these; and of one division on its validation rows. ``thresholds`` tell what that
-        gains over the labels that the model predicts itself. Of predictions made elsewhere it is
-        chosen on those of the other folds.
+        within these; and of one division on its validation rows. ``tuned_thresholds`` state what
+        that gains over the labels that the model predicts itself. Of predictions made elsewhere it
+        is chosen on those of the other folds.
     inner_cv : int, optional
         Number of folds within the rows trained on that choose a threshold; 5 unless given.
     measures : str, Measure, or list of such, optional

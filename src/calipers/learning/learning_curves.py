@@ -325,12 +325,12 @@ def validation_curve(
     same with the two sizes exchanged, ē ± t·s·√(1/J + n_train/n_test), since training sets share
     nearly all of the rows that they are measured on. A value is marked only if the interval of its
     paired difference from the best value excludes 0; these intervals are simultaneous over all
-    values (Bonferroni). ``chosen`` is the value by Breiman's one-standard-error rule: the simplest
+    values (Bonferroni). ``one_se`` is the value by Breiman's one-standard-error rule: the simplest
     value whose error is within one (corrected) standard error of the lowest.
 
     If rows are divided once, into training, validation and possibly test rows, each value is fitted
     once and has the interval of an evaluation of these rows; differences are paired by row. The
-    model at the ``chosen`` value is then also measured on the test rows, as ``test``. A single
+    model at the value ``one_se`` is then also measured on the test rows, as ``test``. A single
     division does not show the variation over training sets: intervals and marks are those of the
     models as they were fitted. Intervals of training errors are too short if a model follows its
     rows closely.
@@ -380,8 +380,9 @@ def validation_curve(
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
         a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
-        within these; and of one division on its validation rows. ``thresholds`` tell what that
-        gains over the labels that the model predicts itself. They tell it at the ``chosen`` value.
+        within these; and of one division on its validation rows. ``tuned_thresholds`` state what
+        that gains over the labels that the model predicts itself. They state it at the value
+        ``one_se``.
     inner_cv : int, optional
         Number of folds within the rows trained on that choose a threshold; 5 unless given.
     measure : str or Measure, optional
@@ -583,8 +584,8 @@ def learning_curve(
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
         a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
-        within these; and of one division on its validation rows. ``thresholds`` tell what that
-        gains over the labels that the model predicts itself. They tell it at the largest size.
+        within these; and of one division on its validation rows. ``tuned_thresholds`` state what
+        that gains over the labels that the model predicts itself. They tell it at the largest size.
     inner_cv : int, optional
         Number of folds within the rows trained on that choose a threshold; 5 unless given.
     measure : str or Measure, optional
@@ -604,7 +605,7 @@ def learning_curve(
     Returns
     -------
     LearningCurve
-        A row for each size, and the extrapolation ``more``.
+        A row for each size, and the ``extrapolation``.
 
     Raises
     ------

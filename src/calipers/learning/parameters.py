@@ -114,7 +114,7 @@ THRESHOLD = Argument(
     '``"specificity>=0.9"`` (see :func:`calipers.operating_point`). A rule never sees the rows '
     "that are measured. It chooses a threshold for each fold on predictions of the rows trained "
     "on, made by ``inner_cv`` folds within these; and of one division on its validation rows. "
-    "``thresholds`` tell what that gains over the labels that the model predicts itself.",
+    "``tuned_thresholds`` state what that gains over the labels that the model predicts itself.",
     type="float or str",
     annotation="float | str | None",
 )
@@ -268,7 +268,7 @@ VALIDATION_CURVE = Function(
         "less so.",
         "n_repeats": "Once unless given.",
         "part": "Values are compared on the validation rows, which there have to be.",
-        "threshold": "They tell it at the ``chosen`` value.",
+        "threshold": "They state it at the value ``one_se``.",
         "seed": _SEED,
     },
 )

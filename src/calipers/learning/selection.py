@@ -49,18 +49,18 @@ def select_model(
     """Choose among models by nested cross-validation, and estimate the value of the chosen one.
 
     The best of m cross-validated values is optimistic, because the same rows chose it. *Nested*
-    cross-validation corrects this. In each of the ``folds`` outer splits, the candidates are
-    compared by ``inner`` folds within the training rows alone; the best is fitted on all training
-    rows and measured on the held-out rows, which had no part in the choice. The mean of these
-    values, ``honest``, is the performance of the whole procedure, including the choice.
-    ``optimism`` is by how much the candidate that is best on the held-out rows exceeds it: the
-    paired difference on the same splits. (What :func:`calipers.cross_validate` calls nested, for
-    intervals, is another method.)
+    cross-validation corrects this. In each of the ``cv`` outer splits, the candidates are compared
+    by ``inner_cv`` folds within the training rows alone; the best is fitted on all training rows
+    and measured on the held-out rows, which had no part in the choice. The mean of these values,
+    ``corrected``, is the performance of the whole procedure, including the choice. ``optimism`` is
+    by how much the candidate that is best on the held-out rows exceeds it: the paired difference on
+    the same splits. (What :func:`calipers.cross_validate` calls nested, for intervals, is another
+    method.)
 
     If rows are divided once, the candidates are fitted on the training rows and compared on the
-    validation rows; the best, as it was fitted, is measured on the test rows. ``honest`` is its
+    validation rows; the best, as it was fitted, is measured on the test rows. ``corrected`` is its
     value there, and ``optimism`` by how much its value on the validation rows exceeds it. Without
-    validation rows the candidates are compared by ``inner`` folds within the training rows.
+    validation rows the candidates are compared by ``inner_cv`` folds within the training rows.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def select_model(
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
         a threshold for each fold on predictions of the rows trained on, made by ``inner_cv`` folds
-        within these; and of one division on its validation rows. ``thresholds`` tell what that
-        gains over the labels that the model predicts itself. It is part of each candidate; they
-        tell it of the one chosen.
+        within these; and of one division on its validation rows. ``tuned_thresholds`` state what
+        that gains over the labels that the model predicts itself. It is part of each candidate;
+        they tell it of the one chosen.
     inner_cv : int, optional
         Number of folds within the rows trained on, 5 unless given; they are stratified, grouped or
         forward in time as the outer ones are. They also choose thresholds. There are ``cv`` ·
@@ -122,10 +122,10 @@ def select_model(
     Returns
     -------
     Selection
-        ``best``, ``honest``, ``optimism``, and the candidates with the proportion of outer splits
-        in which each was chosen. Intervals are corrected resampled t over the outer splits. With a
-        single division they are those of its rows, and for ``inner`` folds corrected resampled t
-        over these.
+        ``best``, ``corrected``, ``optimism``, and the candidates with the proportion of outer
+        splits in which each was chosen. Intervals are corrected resampled t over the outer splits.
+        With a single division they are those of its rows, and for ``inner_cv`` folds corrected
+        resampled t over these.
 
     Raises
     ------

@@ -78,7 +78,7 @@ def value_bounds(
     max_grade : int, optional
         Highest grade of an unknown document. By default it is the highest in the judgments, at
         least 1.
-    collection : int, optional
+    collection_size : int, optional
         Number of documents in the collection, which bounds ``max_unretrieved`` (if the bound is at
         most one million).
 

@@ -552,7 +552,7 @@ def is_wide(result: Evaluation | Comparison, layout: str | None) -> bool:
     """Return whether a result is shown as a wide table.
 
     By default it is if several systems are evaluated by several measures, or there are many
-    systems. Results with ``possible`` values, for which there is no room, are shown as long tables.
+    systems. Results with bounds of values, for which there is no room, are shown as long tables.
     """
     if layout is not None:
         return layout == LAYOUTS[0]

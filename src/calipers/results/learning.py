@@ -501,7 +501,7 @@ class Candidate(JsonSerializable):
 class Selection(JsonSerializable, TidyResult):
     """Result of a selection: the best of several candidates, with its optimism.
 
-    The apparent value ``shown`` of ``best`` is optimistic, because chance contributes to the
+    The ``apparent`` value of ``best`` is optimistic, because chance contributes to the
     selection.
 
     Attributes

@@ -245,7 +245,7 @@ class JudgedRankings(Statistic):
             Lowest grade of a relevant document.
         cutoff : int, optional
             Last rank that counts. By default all count.
-        collection : int, optional
+        collection_size : int, optional
             Number of documents in the collection. Without it, true negatives are unknown: they are
             NaN.
 

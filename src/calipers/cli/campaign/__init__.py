@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
-from calipers.cli.files import Group
+from calipers.cli.files import Group, import_command
 
 #: Sub-commands and their one line in ``calipers campaign --help``, in the order of a campaign.
 COMMANDS = {
@@ -36,9 +34,7 @@ _MODULES = {"import": "imports"}
 
 
 def _import_command(name: str) -> click.Command:
-    module = import_module(f"calipers.cli.campaign.{_MODULES.get(name, name)}")
-    command: click.Command = module.command
-    return command
+    return import_command(__name__, _MODULES.get(name, name))
 
 
 @click.group("campaign", cls=Group, lines=COMMANDS, find=_import_command)

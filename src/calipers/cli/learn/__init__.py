@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from functools import partial
 
 import click
 
-from calipers.cli.files import Group
+from calipers.cli.files import Group, import_command
 
 #: Sub-commands, and their lines in the help.
 COMMANDS = {
@@ -19,12 +19,7 @@ COMMANDS = {
 }
 
 
-def _import_command(name: str) -> click.Command:
-    command: click.Command = import_module(f"calipers.cli.learn.{name.replace('-', '_')}").command
-    return command
-
-
-@click.group("learn", cls=Group, lines=COMMANDS, find=_import_command)
+@click.group("learn", cls=Group, lines=COMMANDS, find=partial(import_command, __name__))
 def command() -> None:
     """Evaluate models on data that were not used for training.
 
