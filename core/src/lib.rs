@@ -17,6 +17,7 @@ pub mod parallel;
 pub mod powers;
 pub mod random;
 pub mod randomise;
+pub mod ranks;
 pub mod resample;
 pub mod scores;
 pub mod tables;
@@ -41,7 +42,7 @@ mod _core {
     #[pymodule_export]
     use crate::matrices::{dunn_matrix, matrix_sums};
     #[pymodule_export]
-    use crate::moments::{number_moments, value_moments};
+    use crate::moments::{number_moments, value_moments, weighted_moments};
     #[pymodule_export]
     use crate::parallel::progress;
     #[pymodule_export]
@@ -50,6 +51,8 @@ mod _core {
     use crate::randomise::{
         randomisation, randomisation_exact, randomised_maxima, randomised_ranges,
     };
+    #[pymodule_export]
+    use crate::ranks::{column_midranks, weighted_quantile};
     #[pymodule_export]
     use crate::resample::{
         bootstrap_cells, bootstrap_coarse, bootstrap_left_out, bootstrap_means, bootstrap_points,

@@ -117,6 +117,32 @@ fn numbers<const C: usize>(
     (total, squares, means, sums)
 }
 
+/// The number of rows of positive weight, Σw and Σw²; the weighted mean of x; and Σw(x − mean)²,
+/// Σw²(x − mean)² and Σw²(x − mean).
+type WeightedSums = (usize, f64, f64, f64, f64, f64, f64);
+
+/// A row of weight 0 is no row, even where its value is infinite.
+fn weighted(crew: Crew, values: &[f64], weight: &[f64]) -> WeightedSums {
+    let [rows, total, squares, sum] = summed(crew, [values, weight], |[x, w]| {
+        if w > 0.0 {
+            [1.0, w, w * w, w * x]
+        } else {
+            [0.0; 4]
+        }
+    });
+    let mean = if total > 0.0 { sum / total } else { 0.0 };
+    let [m2, v2, cross] = summed(crew, [values, weight], |[x, w]| {
+        if w > 0.0 {
+            let deviation = x - mean;
+            let first = w * deviation;
+            [first * deviation, first * first, w * first]
+        } else {
+            [0.0; 3]
+        }
+    });
+    (rows as usize, total, squares, mean, m2, v2, cross)
+}
+
 // ---------------------------------------------------------------------------------------- Python
 
 /// `number_moments(truth, predicted, weight)`: Σw, Σw²; the weighted means of truth y, prediction p
@@ -159,6 +185,20 @@ pub fn value_moments(
         });
         (mean, squares, rest)
     })
+}
+
+/// `weighted_moments(values, weight)`: the number of rows of positive weight, Σw and Σw²; the weighted
+/// mean; and Σw(x − mean)², Σw²(x − mean)² and Σw²(x − mean).
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn weighted_moments(
+    py: Python<'_>,
+    values: PyReadonlyArray1<'_, f64>,
+    weight: PyReadonlyArray1<'_, f64>,
+) -> PyResult<WeightedSums> {
+    let (values, weight) = (contiguous(&values), contiguous(&weight));
+    same_length("weight", weight.len(), values.len())?;
+    detached(py, [values.len()], |crew| weighted(crew, &values, &weight))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::parallel::{Chunks, Crew, detached};
 // ---------------------------------------------------------------------------------------- table
 
 /// Steps that it takes to sort a row.
-const TO_SORT: usize = 8;
+pub const TO_SORT: usize = 8;
 
 /// The scores of some rows, and what is kept of each.
 struct Task<'a, 'b, S: Score, L, const N: usize> {
@@ -363,7 +363,7 @@ pub enum Scores<'py> {
 }
 
 /// The lowest and the highest key of scores, all of which are numbers.
-fn checked_ends<S: Score>(py: Python<'_>, scores: &[S]) -> PyResult<[u64; 2]> {
+pub fn checked_ends<S: Score>(py: Python<'_>, scores: &[S]) -> PyResult<[u64; 2]> {
     if u32::try_from(scores.len()).is_err() {
         return Err(PyValueError::new_err("score has more than 4294967295 rows"));
     }

@@ -46,6 +46,23 @@ def test_moments_of_values(rows: int) -> None:
     assert rest == pytest.approx(0, abs=1e-12 * rows)
 
 
+@pytest.mark.parametrize("rows", SIZES)
+def test_weighted_moments_of_values(rows: int) -> None:
+    random = np.random.default_rng(rows)
+    values, w = 5 + random.lognormal(size=rows), random.integers(0, 4, rows) / 4
+    w[0] = 0.5
+    values[w == 0] = math.inf  # a row of weight 0 is no row
+    used = values[w > 0], w[w > 0]
+    mean = math.fsum(used[0] * used[1]) / math.fsum(used[1])
+    deviation = used[0] - mean
+    sums = [math.fsum(used[1] ** i * deviation**k) for i, k in ((1, 2), (2, 2), (2, 1))]
+    n, total, squares, *made = _core.weighted_moments(values, w)
+    assert (n, total, squares) == (len(used[1]), w.sum(), np.square(w).sum())
+    assert made == pytest.approx([mean, *sums], rel=1e-12, abs=1e-11)
+    with pytest.raises(ValueError, match="weight has 1 rows, truth has"):
+        _core.weighted_moments(np.zeros(rows + 1), w[:1])
+
+
 def test_an_infinite_value_makes_an_infinite_mean() -> None:
     mean, squares, _ = _core.value_moments(np.array([1.0, math.inf, 2.0]))
     assert mean == math.inf

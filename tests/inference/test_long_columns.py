@@ -13,7 +13,7 @@ from calipers.estimation.counts import ClassCounts
 from calipers.inference.clusters import ClusterIndex
 from calipers.inference.settings import Settings
 from calipers.measures import parse
-from calipers.statistics import Moments, ScoreTable, calibration, moments
+from calipers.statistics import Moments, ScoreTable, calibration
 from calipers.statistics.calibration import ProbabilityLevels
 from calipers.statistics.regression import SortedValues, midranks, quantile, sort_rows
 
@@ -64,6 +64,30 @@ def test_a_weighted_quantile_is_that_of_the_distinct_values(share: float) -> Non
         assert quantile(values, share, weight) == quantile(whole, share)
 
 
+@pytest.mark.parametrize("n", [1, 2, 50, 70_000])
+def test_midranks_and_quantiles_of_many_rows_are_those_of_the_sorted_ones(n: int) -> None:
+    values = np.round(random.normal(size=n), 3)
+    weight = random.integers(0, 3, n) / 2.0
+    weight[0] = 1.0
+    own = SortedValues.from_column(values)
+    assert midranks(values, weight) == pytest.approx(own.midranks(weight), rel=1e-11)
+    assert midranks(values) == pytest.approx(own.midranks(np.ones(n)), rel=1e-13)
+    order = np.argsort(values[weight > 0])
+    ascending, running = values[weight > 0][order], weight[weight > 0][order].cumsum()
+    for share in (0.0, 0.1, 0.5, 0.999, 1.0):
+        below, upto = running < share * running[-1], running <= share * running[-1]
+        wanted = [ascending[min(of.sum(), len(running) - 1)] for of in (below, upto)]
+        assert quantile(values[weight > 0], share, weight[weight > 0]) == sum(wanted) / 2
+
+
+def test_infinite_values_have_midranks_and_quantiles() -> None:
+    values, weight = np.array([np.inf, 1.0, -np.inf, np.inf]), np.array([1.0, 2.0, 1.0, 1.0])
+    assert midranks(values, weight).tolist() == [0.8, 0.4, 0.1, 0.8]
+    assert quantile(values, 0.5, weight) == 1.0
+    assert quantile(values, 0.9, weight) == np.inf
+    assert np.isnan(quantile(np.zeros(0), 0.5, np.zeros(0)))
+
+
 def test_distinct_values_are_those_of_numpy() -> None:
     values = np.array([0.0, 3.0, -0.0, np.inf, -2.5, 3.0])
     own, (distinct, place) = (
@@ -78,8 +102,7 @@ def test_distinct_values_are_those_of_numpy() -> None:
     assert np.isnan(SortedValues.from_column(np.array([1.0, np.nan])).values[-1])
 
 
-def test_moments_of_blocks_are_those_of_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moments, "BLOCK", 7)
+def test_weighted_moments_are_those_of_the_definition() -> None:
     value, weight = random.normal(size=50), random.integers(0, 3, 50) / 1.7
     made = Moments.from_rows(value, weight)
     mean = np.average(value, weights=weight)

@@ -18,7 +18,7 @@ from calipers.measures.quantiles import covered_rows
 from calipers.report.numbers import format_count, format_percent
 from calipers.statistics import FloatArray, Moments, QuantileRows
 from calipers.statistics.quantiles import interval_levels
-from calipers.statistics.regression import SortedValues
+from calipers.statistics.regression import midranks
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
@@ -80,9 +80,7 @@ def conditional_miscoverage(s: Subject, of: QuantilePredictions) -> Iterator[Cla
         if min(size, np.inf if clusters is None else clusters.effective_number) < ENOUGH:
             return
         hits = covered_rows(of.truth, of.said, share)[used]
-        ranks = SortedValues.from_column(
-            np.mean(of.said.interval_limits(share), axis=0)[used]
-        ).midranks(w)
+        ranks = midranks(np.mean(of.said.interval_limits(share), axis=0)[used], w)
         found = fit_line(ranks, hits, weight, clusters)
         if found is None or math.isnan(found.p):
             return

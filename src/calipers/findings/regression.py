@@ -15,7 +15,7 @@ from calipers.findings.linear_trend import LinearTrend, fit_line
 from calipers.inference import intervals
 from calipers.inference.variance_estimators import MeanVariance
 from calipers.statistics import FloatArray, LargestResiduals, Moments
-from calipers.statistics.regression import SortedValues, midranks, quantile
+from calipers.statistics.regression import midranks, quantile
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -101,9 +101,7 @@ class Residuals:
     @cached_property
     def ranks(self) -> FloatArray:
         """Midranks of the predictions, as proportions of the rows."""
-        if self.weight is None:
-            return midranks(self.predicted)
-        return SortedValues.from_column(self.predicted).midranks(self.weight)
+        return midranks(self.predicted, self.weight)
 
     @cached_property
     def line(self) -> LinearTrend | None:

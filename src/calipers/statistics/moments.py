@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import BLOCK, FloatArray, Statistic, dot, effective_size
+from calipers.statistics.base import FloatArray, Statistic, dot, effective_size
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -65,30 +66,16 @@ class Moments(Statistic):
         Moments
             Statistic of the rows.
         """
-        n = len(value)
-        if weight is None:
-            from calipers import _core
+        from calipers import _core
 
-            mean, m2, rest = _core.value_moments(np.asarray(value, np.float64))
-            return cls(n, float(n), mean, m2, float(n), m2, rest, _n_infinite(mean, value))
+        value = np.asarray(value, np.float64)
+        if weight is None:
+            n, (mean, m2, cross) = len(value), _core.value_moments(value)
+            return cls(n, float(n), mean, m2, float(n), m2, cross, _n_infinite(mean, value))
         # A row of weight 0 is no row, even where its value is infinite.
-        there = weight > 0
-        if not there.all():
-            value, weight = value[there], weight[there]
-        # Strided columns would be added up in another order.
-        value, weight = np.ascontiguousarray(value), np.ascontiguousarray(weight)
-        total = float(weight.sum())
-        mean = dot(weight, value) / total if total > 0 else 0.0
-        cross = m2 = v2 = squares = 0.0
-        with np.errstate(invalid="ignore", over="ignore"):
-            for begin in range(0, len(value), BLOCK):
-                some = weight[begin : begin + BLOCK]
-                square, deviation = np.square(some), value[begin : begin + BLOCK] - mean
-                cross += dot(square, deviation)
-                np.square(deviation, out=deviation)
-                m2, v2 = m2 + dot(some, deviation), v2 + dot(square, deviation)
-                squares += float(square.sum())
-        return cls(n, total, mean, m2, squares, v2, cross, _n_infinite(mean, value))
+        rows, total, squares, mean, m2, v2, cross = _core.weighted_moments(value, weight)
+        infinite = 0 if math.isfinite(mean) else _n_infinite(mean, value[weight > 0])
+        return cls(rows, total, mean, m2, squares, v2, cross, infinite)
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight

@@ -415,7 +415,7 @@ def sort_rows(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
 def quantile(values: FloatArray, share: float, weight: FloatArray | None = None) -> float:
     """Compute a quantile of a column, as :meth:`SortedValues.quantile` does.
 
-    Without weights it is found by selection, so that nothing is sorted.
+    It is found by selection, so that nothing is sorted.
 
     Examples
     --------
@@ -428,12 +428,9 @@ def quantile(values: FloatArray, share: float, weight: FloatArray | None = None)
     if not n:
         return float("nan")
     if weight is not None:
-        order = sort_rows(values)
-        running = weight[order].cumsum()
-        goal, hair = share * running[-1], 1e-12 * running[-1]
-        at = running.searchsorted(goal - hair), running.searchsorted(goal + hair, "right")
-        low, high = values[order[np.minimum(at, n - 1)]]
-        return float((low + high) / 2)
+        from calipers import _core
+
+        return _core.weighted_quantile(values, weight, share)
     goal, hair = share * n, 1e-12 * n
     at = math.ceil(goal - hair) - 1, math.floor(goal + hair)
     low, high = (min(max(place, 0), n - 1) for place in at)
@@ -441,20 +438,22 @@ def quantile(values: FloatArray, share: float, weight: FloatArray | None = None)
     return float((found[low] + found[high]) / 2)
 
 
-def midranks(values: FloatArray) -> FloatArray:
-    """Compute the midranks of rows of equal weight, as :meth:`SortedValues.midranks` does.
+def midranks(values: FloatArray, weight: FloatArray | None = None) -> FloatArray:
+    """Compute the midranks of rows, as :meth:`SortedValues.midranks` does.
 
     Examples
     --------
     >>> midranks(np.array([3.0, 1.0, 2.0, 3.0]))
     array([0.75 , 0.125, 0.375, 0.75 ])
+    >>> midranks(np.array([3.0, 1.0, 2.0]), np.array([1.0, 2.0, 1.0]))
+    array([0.875, 0.25 , 0.625])
     """
-    order, made = sort_rows(values), np.empty(len(values))
-    first = np.flatnonzero(_run_starts(values[order]))
-    number = np.diff(first, append=len(values))
-    middle = (first + number / 2) / len(values)
-    made[order] = middle if len(first) == len(values) else np.repeat(middle, number)
-    return made
+    if not len(values) or not np.isfinite(values).all():
+        weight = np.ones(len(values)) if weight is None else weight
+        return SortedValues.from_column(values).midranks(weight)
+    from calipers import _core
+
+    return _core.midranks(values, weight)
 
 
 def _run_starts(values: FloatArray) -> npt.NDArray[np.bool_]:
